@@ -180,7 +180,7 @@ def _give(change: ProjectChange, member: Member, invitation: Invitation) -> None
     member.save(update_fields=["groups"])
     if invitation.role == member.role:
         return
-    still_owner = Member.objects.filter(project=change.project, user=invitation.by, user__is_active=True, role="owner")
+    still_owner = change.project.active_owners().filter(user=invitation.by)
     if not still_owner.exists():  # who gave the role has no say any more: the place stays that of everybody new
         return
     after = {"role": invitation.role, "department": "", "groups": member.groups}
