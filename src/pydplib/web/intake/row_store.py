@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import marshal
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -66,7 +65,7 @@ class RowWriter:
             (row.number, row.answers if row.ok else None, row.special, *each)
             for row, each in zip(rows, keys, strict=True)
         ]
-        data = marshal.dumps(kept)
+        data = json.dumps(kept, separators=(",", ":")).encode()
         self._file.write(len(data).to_bytes(_LENGTH, "big"))
         self._file.write(data)
 
@@ -95,8 +94,7 @@ def _rows(path: Path) -> Iterator[tuple[FileRow, Keys]]:
     with path.open("rb") as file:
         file.seek(64)
         while head := file.read(_LENGTH):
-            # Written by this server into its private folder; the digest says by which version.
-            for number, answers, special, *keys in marshal.loads(file.read(int.from_bytes(head, "big"))):  # noqa: S302
+            for number, answers, special, *keys in json.loads(file.read(int.from_bytes(head, "big"))):
                 problems = _REFUSED if answers is None else ()
                 yield FileRow(number, {}, answers or {}, problems, special), tuple(keys)
 
