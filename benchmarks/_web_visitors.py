@@ -26,12 +26,12 @@ from reporting_world import make_world, session_of
 from pydplib.web.patients.pseudonyms import patient_for
 from pydplib.web.intake.recording import accept_rows
 from pydplib.web.intake.snapshots import make_snapshot, publish
-from pydplib.web.dashboards import planning
-from pydplib.web.dashboards.pricing import bill_for
-from pydplib.web.dashboards.publishing import count_records, publish as show
+from pydplib.web.dashboards import plans
+from pydplib.web.dashboards.prices import bill_for
+from pydplib.web.dashboards.editions import count_records, publish as show
 from pydplib.web.demo import synthetic_rows
 from pydplib.web.people.models import Hospital, User
-from pydplib.web.projects.creating import create_project
+from pydplib.web.projects.setup import create_project
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.reporting.models import Report
 users = int(sys.argv[1])
@@ -59,8 +59,8 @@ small, large = study("Study"), study("Large study")
 accept_rows(small, small.templates.get(number=1), synthetic_rows(), actor=owner)
 publish(make_snapshot(small, actor=owner), actor=owner)
 small.refresh_from_db()
-board = planning.make_dashboard(owner, small, title="Figures", audience="third_party")
-planning.add_ready_made(owner, board, ("2", "3", "4", "5"))
+board = plans.make_dashboard(owner, small, title="Figures", audience="third_party")
+plans.add_ready_made(owner, board, ("2", "3", "4", "5"))
 count_records(owner, board)
 show(owner, board, agreed=bill_for(board).nano)
 partners = []

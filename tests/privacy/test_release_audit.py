@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 import pydplib as dp
-from pydplib.noise.tap import add_laplace
-from pydplib.release.measured import Workload
+from pydplib.noise.tap import add_laplace, add_pair
+from pydplib.release.measured import Measurement, Workload
 from pydplib.release.statistics.count import CountNoise
 from pydplib.release.statistics.deviation import DeviationNoise
 from pydplib.release.statistics.mean import MeanNoise
@@ -135,7 +135,8 @@ def test_audit_of_a_deviation_keeps_epsilon_one(auditor):
 def measured(person: bool, tables: int = 2, epsilon: float = 1.0) -> np.ndarray:
     """N releases of the same tiny tables, without and with one more person: the sum of what that person moves."""
     schema = dp.Schema({"a": dp.Flag(), "b": dp.Flag()}, name="audited")
-    made = Workload.of([dp.Count(by="a"), dp.Count(by="b")], schema).at(epsilon)
+    workload = Workload.of([dp.Count(by="a"), dp.Count(by="b")], schema)
+    made = replace(workload.at(epsilon), pairs=(), shares=workload.shares)
     moved = np.zeros(N)
     for scale, block in list(zip(made.scales, made.workload.blocks, strict=True))[:tables]:
         exact = np.full(N, 20 + person, dtype=np.int64)
@@ -151,11 +152,43 @@ def test_audit_of_tables_measured_together_keeps_epsilon_one(auditor):
     assert auditor.audit(measured(False, 1, 4.0), measured(True, 1, 4.0)).epsilon > 1.2
 
 
+def shaped(person: bool, epsilon: float = 1.0, *, both: bool = True) -> np.ndarray:
+    """N releases of two tables with one noise: how much more likely each is with the person than without."""
+    schema = dp.Schema({"a": dp.Flag(), "b": dp.Category([1, 2, 3])}, name="audited")
+    workload = Workload.of([dp.Count(by="a"), dp.Count(by="b")], schema)
+    made = Measurement(workload, Fraction(epsilon), (Fraction(1, 2),) * 2, pairs=((0, 1),))
+    (layout,) = made.layouts
+    assert made.workload.blocks[0].reach / made.scales[0] == Fraction(epsilon)
+    without = [np.full((N, size), 20, dtype=np.int64) for size in layout.sizes]
+    joined = [cells.copy() for cells in without]
+    joined[0][:, 0] += 1
+    joined[1][:, 1] += both  # planted: in one table alone
+    first, second = add_pair(
+        *(joined if person else without), made.scales[0], sensitivity=made.workload.blocks[0].reach
+    )
+    if not both:
+        return np.asarray(first.sum(axis=1) - second.sum(axis=1), dtype=float)
+
+    def norm(exact: list[np.ndarray]) -> np.ndarray:
+        return np.maximum(np.abs(first - exact[0]).sum(axis=1), np.abs(second - exact[1]).sum(axis=1))
+
+    return np.asarray(norm(without) - norm(joined), dtype=float)
+
+
+def test_audit_of_two_tables_with_one_noise_keeps_epsilon_and_comes_near_it(auditor):
+    assert auditor.audit(shaped(False), shaped(True), confidence=auditor.HOLDS).epsilon <= 1.0
+    assert auditor.audit(shaped(False), shaped(True)).epsilon >= 0.85
+    # Planted: noise for twice the epsilon; and a person who is in one of the two tables alone.
+    assert auditor.audit(shaped(False, 0.5), shaped(True, 0.5), confidence=auditor.HOLDS).epsilon <= 0.5
+    assert auditor.audit(shaped(False, 2.0), shaped(True, 2.0)).epsilon > 1.2
+    assert auditor.audit(shaped(False, both=False), shaped(True, both=False)).epsilon > 5
+
+
 def measured_with_delta(person: bool, epsilon: float) -> np.ndarray:
     """N releases of two tiny tables with Gaussian noise: the sum of what one more person moves."""
     schema = dp.Schema({"a": dp.Flag(), "b": dp.Flag()}, name="audited")
     workload = Workload.of([dp.Count(by="a"), dp.Count(by="b")], schema)
-    made = replace(workload.at(epsilon), shares=workload.gaussian_shares, delta=Fraction(1, 20))
+    made = replace(workload.at(epsilon), pairs=(), shares=workload.gaussian_shares, delta=Fraction(1, 20))
     moved = np.zeros(N)
     for noise, block in zip(made.noises, made.workload.blocks, strict=True):
         moved += noise.add(np.full(N, 20 + person, dtype=np.int64), reach=block.reach)

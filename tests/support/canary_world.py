@@ -104,7 +104,7 @@ def _desk(owner: Any) -> Any:
 
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.reporting.free_texts import NewText
-    from pydplib.web.reporting.labelling import add_texts
+    from pydplib.web.reporting.labels import add_texts
 
     project = _project(owner, "Desk", "pirads-2.1")
     row = {**COMPLETE, "histology": False, "patient_id": canary("PATIENT"), "other_findings": canary("FINDINGS")}
@@ -114,7 +114,7 @@ def _desk(owner: Any) -> Any:
 
 
 def _project(owner: Any, name: str, template: str) -> Any:
-    from pydplib.web.projects.creating import create_project
+    from pydplib.web.projects.setup import create_project
 
     return create_project(
         owner,
@@ -133,10 +133,10 @@ def _fill(planted: Planted) -> None:
     from pydplib.release.prices import Accuracy
     from pydplib.web.analyses.asking import ask
     from pydplib.web.analyses.receiving import receive
-    from pydplib.web.dashboards import planning
-    from pydplib.web.dashboards.pricing import bill_for
-    from pydplib.web.dashboards.publishing import count_records, publish
-    from pydplib.web.dashboards.showing import releases_for
+    from pydplib.web.dashboards import plans
+    from pydplib.web.dashboards.editions import count_records, publish
+    from pydplib.web.dashboards.panels import releases_for
+    from pydplib.web.dashboards.prices import bill_for
     from pydplib.web.exports.models import Export
     from pydplib.web.intake.models import ImportBatch
     from pydplib.web.patients.models import Patient
@@ -162,8 +162,8 @@ def _fill(planted: Planted) -> None:
     asker = planted.worlds[0].people["collaborator"]
     answered = ask(study, asker, Member.as_role("collaborator"), dp.Histogram("age"), Accuracy(epsilon=0.2))
     put(f"analyses.Analysis {study.key}", answered)
-    board = planning.make_dashboard(owner, study, title="For partners", audience="third_party")
-    planning.add_ready_made(owner, board, ("3",))
+    board = plans.make_dashboard(owner, study, title="For partners", audience="third_party")
+    plans.add_ready_made(owner, board, ("3",))
     count_records(owner, board)
     publish(owner, board, agreed=bill_for(board).nano)
     reader, place = planted.worlds[0].people["third_party"], Member.as_role("third_party")

@@ -22,7 +22,7 @@ def make_study(owner: Any, rows: int = 160) -> Any:
     from pydplib.web.demo import synthetic_rows
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
-    from pydplib.web.projects.creating import create_project
+    from pydplib.web.projects.setup import create_project
 
     project = create_project(
         owner,
@@ -64,8 +64,8 @@ def make_export(project: Any, owner: Any, *, title: str = "Ages and scores", **s
     """Return an export of a few fields, planned and made at once."""
     from pydplib.schema import Schema
     from pydplib.web.exports.models import Export
-    from pydplib.web.exports.planning import propose
-    from pydplib.web.exports.running import start
+    from pydplib.web.exports.plans import propose
+    from pydplib.web.exports.runs import start
     from pydplib.web.intake.snapshots import published_snapshot
 
     snapshot = published_snapshot(project)
@@ -111,8 +111,8 @@ def db(study_made: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     from django.conf import settings
     from django.db import transaction
 
-    from pydplib.web.attacks import running as attacking
-    from pydplib.web.exports import running as exporting
+    from pydplib.web.attacks import runs as attacking
+    from pydplib.web.exports import runs as exporting
 
     shutil.copytree(study_made.home, tmp_path, dirs_exist_ok=True)
     monkeypatch.setattr(settings, "CONFIGURATION", at_home(tmp_path))

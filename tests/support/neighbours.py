@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import pydplib as dp
 from pydplib.engine import Bound, ExactTable, Plan
-from pydplib.noise.testing import NoiseTrace, check_neighbours, record, replay
+from pydplib.noise.testing import NoiseTrace, check_neighbours, pair_distance, record, replay
 from pydplib.release.facts import Purchase
 
 Person: TypeAlias = list[dict[str, Any]]
@@ -155,6 +155,9 @@ def lost(first: NoiseTrace, second: NoiseTrace) -> float:
         moved = np.abs(a.exact.astype(object) - b.exact.astype(object)).ravel()
         if a.call.kind == "laplace":
             total += float(sum(moved) / a.call.scale)
+        elif a.call.kind == "pair":
+            steps = (a.exact.astype(object) - b.exact.astype(object)).ravel().tolist()
+            total += float(pair_distance(steps, a.call.first, a.exact.shape) / a.call.scale)
         else:
             total += float((1 if a.call.monotone else 2) * max(moved, default=0) * a.call.scale)
     return total

@@ -22,7 +22,7 @@ def make_study(owner: Any, *, reports: int = 240) -> Any:
     """Return a project with so many reports and a published snapshot."""
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
-    from pydplib.web.projects.creating import create_project
+    from pydplib.web.projects.setup import create_project
 
     project = create_project(
         owner,

@@ -265,8 +265,8 @@ def make_signed_report(world: World) -> Any:
     """A signed report of the radiologist's department."""
     from report_forms import COMPLETE
 
-    from pydplib.web.reporting.drafting import save_draft
-    from pydplib.web.reporting.signing import sign_report
+    from pydplib.web.reporting.drafts import save_draft
+    from pydplib.web.reporting.signatures import sign_report
 
     report = make_report(world)
     revision = save_draft(report, dict(COMPLETE), revision=0, by=report.author)
@@ -317,7 +317,7 @@ def make_export(world: World) -> Any:
     """A table that the owner has released to collaborators; the policy opens it to them."""
     from pydplib.schema import Schema
     from pydplib.web.exports.models import Export
-    from pydplib.web.exports.planning import propose
+    from pydplib.web.exports.plans import propose
     from pydplib.web.intake.models import Snapshot
 
     snapshot = Snapshot.objects.filter(project=world.project).first() or MAKERS["intake.Snapshot"](world)
@@ -409,9 +409,9 @@ def make_synthetic_table(world: World) -> Any:
 @maker("attacks.AttackRun")
 def make_attack_run(world: World) -> Any:
     """A finished run on behalf of the third parties."""
-    from pydplib.web.attacks.giving import subject_of
     from pydplib.web.attacks.models import AttackRun
-    from pydplib.web.attacks.running import _facts
+    from pydplib.web.attacks.recipients import subject_of
+    from pydplib.web.attacks.runs import _facts
     from pydplib.web.attacks.verdicts import verdict_of
 
     given = subject_of(world.project, "audience:third_party")

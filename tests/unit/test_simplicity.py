@@ -18,8 +18,8 @@ LIMITS = {
     "cycles between packages": 0,
     "packages in cycles": 0,
     "class names defined twice": 12,
-    "late imports outside the CLI": 13,  # the bar is 40
-    "Any in web": 1169,  # the bar is 200
+    "late imports outside the CLI": 7,
+    "Any in web": 539,  # the bar is 200
     "isinstance over column kinds": 0,
 }
 """What the source may have at most. A number above its bar is on its way down."""

@@ -32,7 +32,7 @@ def planted_once(_database: None, sign_in: Any, tmp_path_factory: pytest.TempPat
     from django.conf import settings
     from django.test import TestCase
 
-    from pydplib.web.exports import running as exporting
+    from pydplib.web.exports import runs as exporting
 
     before, background = settings.CONFIGURATION, exporting.BACKGROUND
     settings.CONFIGURATION = replace(before, home=tmp_path_factory.mktemp("canaries"))
@@ -208,7 +208,7 @@ def test_a_planted_leak_on_a_page_is_found(planted: Planted) -> None:
 
 
 def test_a_planted_leak_in_the_log_is_found(planted: Planted) -> None:
-    from pydplib.web.auditlog.writing import record
+    from pydplib.web.auditlog.log import record
 
     record("system", "report.look", canary("LEAK"))
     assert any("auditlog.Line" in leak for leak in stored_leaks(planted))

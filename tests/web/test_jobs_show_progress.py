@@ -23,7 +23,7 @@ from pydplib.schema import Schema
 from pydplib.web import jobs
 from pydplib.web.attacks.models import AttackRun
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import propose
+from pydplib.web.exports.plans import propose
 from pydplib.web.intake import jobs as intake_jobs
 from pydplib.web.intake.models import ImportBatch, Snapshot, SnapshotJob
 from pydplib.web.people.models import User

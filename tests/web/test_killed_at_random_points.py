@@ -26,10 +26,10 @@ from pydplib.web.analyses.asking import ask, release_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.auditlog.verification import verify
 from pydplib.web import leftovers
-from pydplib.web.backups import saving
+from pydplib.web.backups import backup
 from pydplib.web.configuration import Configuration
 from pydplib.web.projects.models import Member
-from pydplib.web.exports import running, storing
+from pydplib.web.exports import runs, files
 from pydplib.web.exports.models import Export
 from pydplib.web.intake import accepting, checking, snapshots
 from pydplib.web import uploads
@@ -42,7 +42,7 @@ from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 jobs.STALE = dt.timedelta(0)
 accepting.CHUNK = 5
-running.BACKGROUND = False
+runs.BACKGROUND = False
 COLUMNS = ["patient_id", "last_modified", "age", "year", "pca_no_pirads", "pirads"]
 ROWS = HOW_MANY
 
@@ -86,7 +86,7 @@ def act(kind, number):
     elif kind == "export":
         make_export(project, owner, models=({"model": "KAnonymity", "k": 3},))
     else:
-        saving.save(Configuration.from_environment(), Path(sys.argv[3]) / f"b{number}", passphrase=None)
+        backup.save(Configuration.from_environment(), Path(sys.argv[3]) / f"b{number}", passphrase=None)
 """.replace("HOW_MANY", str(ROWS))
 
 SET_UP = """
@@ -133,12 +133,12 @@ if kind == "ask":
     paid = ledger_rows.Payment.objects.filter(release__digest__in=digests, recipient=tara.hospital.key).count()
     assert len(mine) == 1 and paid == 1, ("asked twice", len(mine), paid)
 for export in Export.objects.filter(state__in=("draft", "running")):
-    running.make(export)
+    runs.make(export)
 if kind == "publish" and SnapshotJob.objects.first().state != "done":
     act(kind, number)
 if kind == "backup" and not (Path(sys.argv[3]) / f"b{number}").exists():
     act(kind, number)
-snapshots._FRESH = storing._FRESH = -1
+snapshots._FRESH = files._FRESH = -1
 uploads.KEPT = dt.timedelta(0)
 upkeep.tidy()
 DatabaseLedger().verify()

@@ -75,3 +75,13 @@ def test_compared_roles_are_found() -> None:
     faults = ['if place.role == "owner": ...', 'x = member.role in ("owner", "nobody")', 'rows.filter(role="owner")']
     assert [len(list(compared_roles(fault))) for fault in faults] == [1, 1, 1]
     assert not list(compared_roles('place.role == dashboard.audience or state == "owner"'))
+
+
+def test_every_hook_is_answered_and_every_app_has_its_own_configuration() -> None:
+    from django.apps import apps
+
+    from pydplib.web import hooks
+
+    ours = [each for each in apps.get_app_configs() if each.name.startswith("pydplib.")]
+    assert [each.name for each in ours if type(each).__module__ != f"{each.name}.apps"] == []
+    assert [name for name, hook in vars(hooks).items() if isinstance(hook, hooks.Hook) and not hook._answers] == []

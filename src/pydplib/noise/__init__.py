@@ -11,12 +11,13 @@ from pydplib.noise.coins import bernoulli_exp, bernoulli_exp_each, bernoulli_kee
 from pydplib.noise.grid import from_grid, grid_exponent, laplace_records, to_grid
 from pydplib.noise.randomness import Source, permutation, random_bytes, uniform_below
 from pydplib.noise.samplers import discrete_gaussian, discrete_laplace, exponential_choice
-from pydplib.noise.tap import add_gaussian, add_laplace, choose, flip_and_choose, flip_coins, respond
+from pydplib.noise.tap import add_gaussian, add_laplace, add_pair, choose, flip_and_choose, flip_coins, respond
 
 __all__ = [
     "Source",
     "add_gaussian",
     "add_laplace",
+    "add_pair",
     "bernoulli_exp",
     "bernoulli_exp_each",
     "bernoulli_keep",

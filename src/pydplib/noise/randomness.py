@@ -188,6 +188,28 @@ def uniform_below(bound: int, size: int, *, source: Source | None = None) -> NDA
         out[redo] = (random_words(len(redo), source=source) & mask).astype(np.int64)
 
 
+def uniform_below_each(bounds: NDArray[np.int64], *, source: Source | None = None) -> NDArray[np.int64]:
+    """Return one integer for each bound, exactly uniform on 0, 1, ..., bound - 1.
+
+    Proof: as ``uniform_below``, with a mask for each.
+
+    Examples:
+        >>> uniform_below_each(np.array([1, 1])).tolist()
+        [0, 0]
+    """
+    if len(bounds) and not 1 <= int(bounds.min()) <= int(bounds.max()) <= 1 << 62:
+        raise ParameterError("uniform_below_each needs bounds between 1 and 2^62.")
+    mask = (bounds - 1).astype(np.uint64)
+    for shift in (1, 2, 4, 8, 16, 32):
+        mask |= mask >> np.uint64(shift)
+    out = np.empty(len(bounds), dtype=np.int64)
+    redo = np.arange(len(bounds))
+    while len(redo):
+        out[redo] = (random_words(len(redo), source=source) & mask[redo]).astype(np.int64)
+        redo = redo[out[redo] >= bounds[redo]]
+    return out
+
+
 def permutation(size: int, *, source: Source | None = None) -> NDArray[np.int64]:
     """Return a uniformly random order of 0, 1, ..., size - 1.
 
@@ -204,3 +226,23 @@ def permutation(size: int, *, source: Source | None = None) -> NDArray[np.int64]
         ordered = keys[order]
         if not (ordered[1:] == ordered[:-1]).any():
             return order
+
+
+def permutations(count: int, size: int, *, source: Source | None = None) -> NDArray[np.int64]:
+    """Return ``count`` uniformly random orders of 0, 1, ..., size - 1, a row each.
+
+    Proof: as ``permutation``; rows with a tie are drawn again.
+
+    Examples:
+        >>> permutations(3, 2).sum(axis=1).tolist()
+        [1, 1, 1]
+    """
+    found = np.empty((count, size), dtype=np.int64)
+    rows = np.arange(count)
+    while len(rows):
+        keys = random_words(len(rows) * size, source=source).reshape(len(rows), size)
+        order = np.argsort(keys, axis=1, kind="stable")
+        found[rows] = order
+        ordered = np.take_along_axis(keys, order, axis=1)
+        rows = rows[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
+    return found

@@ -1,12 +1,14 @@
-"""Exact samplers of integer noise: discrete Laplace, discrete Gaussian, exponential choice."""
+"""Exact samplers of integer noise: geometric, discrete Laplace, discrete Gaussian, exponential choice."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,13 +69,38 @@ def discrete_laplace(scale: Fraction, size: int, *, source: Source | None = None
     return out
 
 
-def _fill_laplace(out: NDArray[np.int64], scale: Fraction, row: CoinRow, count: int, source: Source | None) -> None:
+def geometric(scale: Fraction, size: int, *, source: Source | None = None) -> NDArray[np.int64]:
+    """Return ``size`` integers g >= 0 with P(g) proportional to exp(-g / scale), exactly.
+
+    Proof: the magnitudes of ``discrete_laplace`` before a sign is given to them.
+
+    Examples:
+        >>> bool((geometric(Fraction(3), 100) >= 0).all())
+        True
+    """
+    scale = _check_scale("scale", scale)
+    row, count = _laplace_coins(scale)
+    out = np.empty(size, dtype=np.int64)
+    for start in range(0, size, row.block):
+        _fill_magnitudes(out[start : start + row.block], scale, row, count, source)
+    return out
+
+
+def _fill_magnitudes(
+    out: NDArray[np.int64], scale: Fraction, row: CoinRow, count: int, source: Source | None
+) -> NDArray[np.unsignedinteger]:
+    """Fill in geometric variables and return the coins, whose last tells a sign."""
     word = row.toss(len(out), source=source)
     np.copyto(out, word & word.dtype.type((1 << count) - 1), casting="unsafe")
     more = np.flatnonzero((word & word.dtype.type(1 << count)) != 0)
     while len(more):
         out[more] += 1 << count
         more = more[bernoulli_exp((1 << count) / scale, len(more), source=source)]
+    return word
+
+
+def _fill_laplace(out: NDArray[np.int64], scale: Fraction, row: CoinRow, count: int, source: Source | None) -> None:
+    word = _fill_magnitudes(out, scale, row, count, source)
     negative = (word & word.dtype.type(1 << (count + 1))) != 0
     redo = np.flatnonzero(negative & (out == 0))
     flip = -negative.astype(np.int64)  # two's complement: (z ^ -1) + 1 is -z, (z ^ 0) + 0 is z
@@ -211,18 +238,34 @@ def _gaps(scores: NDArray[np.int64], unit: Fraction) -> NDArray[np.int64]:
 
 def _settle_choice(gaps: NDArray[np.int64], unit: Fraction, word: int, source: Source | None) -> int:
     """Decide in exact arithmetic which cell holds the uniform number that starts with the 53 bits of ``word``."""
-    bits = 53
     distinct, inverse = np.unique(gaps, return_inverse=True)
-    while True:
-        precision = bits // 3 + 40
+
+    def weigh(precision: int) -> tuple[list[int], int]:
         context = decimal_context(precision)
         weight = [_rounded_exp(unit * int(gap), context, precision) for gap in distinct]
-        sums: list[int] = []
-        total = 0
-        for i in inverse:
-            total += weight[i]
-            sums.append(total)
-        error = len(gaps) * 10**5 + 1  # each weight is off by less than 10^5 units
+        return [weight[i] for i in inverse], 10**5
+
+    return settle_choice(weigh, word, source)
+
+
+def settle_choice(weigh: Callable[[int], tuple[list[int], int]], word: int, source: Source | None) -> int:
+    """Decide which candidate holds the uniform number that starts with the 53 bits of ``word``, by exact weights.
+
+    Proof: with more digits of both, the uniform number's cell is certain in the end: sums of weights are then known
+    better than the distance from the number to the next boundary.
+
+    Args:
+        weigh: Gives, for a number of decimal digits, the weights in units that fall with it, and by how many units each
+            is off at most; 0 where they are exact.
+        word: The first 53 bits.
+        source: Where further bits come from.
+    """
+    bits = 53
+    while True:
+        weights, off = weigh(bits // 3 + 40)
+        sums = list(accumulate(weights))
+        total = sums[-1]
+        error = len(weights) * off + 1 if off else 0
         low, high = Fraction(word, 1 << bits), Fraction(word + 1, 1 << bits)
         first = _cell(sums, low * (total - error) - error)
         last = _cell(sums, high * (total + error) + error)

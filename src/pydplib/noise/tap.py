@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pydplib.errors import ParameterError
 from pydplib.noise.coins import bernoulli_exp, bernoulli_keep
+from pydplib.noise.pairs import pair_noise
 from pydplib.noise.randomness import Source, random_bytes, uniform_below
 from pydplib.noise.samplers import (
     discrete_gaussian,
@@ -27,7 +28,7 @@ from pydplib.noise.samplers import (
     flip_choices,
 )
 
-Kind = Literal["laplace", "gaussian", "choice", "flip_choice", "response", "coin_flip", "flip"]
+Kind = Literal["laplace", "gaussian", "pair", "choice", "flip_choice", "response", "coin_flip", "flip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,11 @@ class NoiseCall:
         size: How many values.
         scale: The scale, the variance (Gaussian), the unit (choices), epsilon (responses), the
             chance of a flip (coin flip) or x of a chance of exp(-x)/2 (flip).
-        sensitivity: The most that one person changes: L1 (Laplace), squared L2 (Gaussian),
+        sensitivity: The most that one person changes: L1 (Laplace), squared L2 (Gaussian), ``pair_distance`` (pairs),
             largest change of one score (choices), records (responses, flips).
         values: How many values an answer can take (responses, flips); 0 where any integer can come out.
         monotone: Of choices: whether one person moves all scores in the same direction, such as counts.
+        first: Of pairs of tables: how many cells of each block are those of the first table.
     """
 
     kind: Kind
@@ -51,11 +53,12 @@ class NoiseCall:
     sensitivity: int
     values: int = 0
     monotone: bool = False
+    first: int = 0
 
     @property
     def epsilon(self) -> float:
         """The privacy loss of this call (for Gaussian noise: rho)."""
-        if self.kind == "laplace":
+        if self.kind in ("laplace", "pair"):
             return float(self.sensitivity / self.scale)
         if self.kind == "gaussian":
             return float(self.sensitivity / (2 * self.scale))
@@ -119,6 +122,34 @@ def add_gaussian(exact: NDArray[np.int64], variance: Fraction, *, sensitivity_sq
         return exact + discrete_gaussian(variance, exact.size, source=source).reshape(exact.shape)
 
     return np.asarray(_through(NoiseCall("gaussian", exact.size, variance, sensitivity_squared), exact, answer))
+
+
+def add_pair(
+    first: NDArray[np.int64], second: NDArray[np.int64], scale: Fraction, *, sensitivity: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return two tables plus one exact noise that is shaped for both; epsilon is sensitivity / scale.
+
+    Proof: rows are blocks. A row of the data is in one cell of each table, both in the same block, so what one person
+    changes is a sum of moves that add the same weight to a cell of the first and to one of the second. The noise has
+    P(x, y) proportional to exp(-N / scale) on all moves with equal sums in every block, N = sum over blocks of
+    max(|x|, |y|). N is a norm, and that of one such move is its weight: what one person changes has an N of at most
+    the sum of weights, which is the sensitivity, and the probability of any outcome changes by a factor of at most
+    exp(sensitivity / scale).
+
+    Args:
+        first: Whole numbers, a row for each block.
+        second: The same of the other table; in every block, its exact cells have the same sum as those of the first.
+        scale: The scale in steps.
+        sensitivity: The most that one person's rows weigh together, in steps.
+    """
+    both, blocks, cells = np.concatenate([first, second], axis=1), len(first), first.shape[1]
+
+    def answer(source: Source | None) -> NDArray[np.int64]:
+        noise = pair_noise(scale, blocks, cells, second.shape[1], source=source)
+        return np.asarray(both + np.concatenate(noise, axis=1))
+
+    noisy = np.asarray(_through(NoiseCall("pair", both.size, scale, sensitivity, first=cells), both, answer))
+    return noisy[:, :cells], noisy[:, cells:]
 
 
 def choose(scores: NDArray[np.int64], unit: Fraction, *, sensitivity: int) -> int:

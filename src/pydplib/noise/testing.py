@@ -151,6 +151,8 @@ def check_neighbours(first: NoiseTrace, second: NoiseTrace) -> None:
         moved = [abs(step) for step in steps]
         if a.call.kind == "laplace":
             distance = sum(moved)
+        elif a.call.kind == "pair":
+            distance = pair_distance(steps, a.call.first, a.exact.shape)
         elif a.call.kind == "gaussian":
             distance = sum(d * d for d in moved)
         elif a.call.kind in ("response", "coin_flip", "flip"):
@@ -161,6 +163,27 @@ def check_neighbours(first: NoiseTrace, second: NoiseTrace) -> None:
             raise AssertionError(
                 f"noise call {position} claims sensitivity {a.call.sensitivity}; the values moved by {distance}"
             )
+
+
+def pair_distance(steps: list[int], first: int, shape: tuple[int, ...]) -> int:
+    """Return how far two tables that share an axis have moved: by block, the larger of the two sums of magnitudes.
+
+    Args:
+        steps: What every cell has moved by, block after block, the cells of the first table first.
+        first: How many cells of a block are those of the first table.
+        shape: Blocks, and cells of a block.
+
+    Raises:
+        AssertionError: If the tables of a block moved by different sums: the noise does not hide that.
+    """
+    blocks, cells = shape
+    total = 0
+    for block in range(blocks):
+        own = steps[block * cells : (block + 1) * cells]
+        if sum(own[:first]) != sum(own[first:]):
+            raise AssertionError(f"the two tables moved by different sums in block {block}")
+        total += max(sum(map(abs, own[:first])), sum(map(abs, own[first:])))
+    return total
 
 
 def choose_often(call: NoiseCall, scores: NDArray[np.int64], size: int) -> NDArray[np.int64]:

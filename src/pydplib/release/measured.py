@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,11 +25,22 @@ from pydplib.budget.units import ATTO, NANO, exact, floor_units
 from pydplib.engine import Bins, Measure, Plan, Table
 from pydplib.errors import ParameterError, PydplibError, QuestionError
 from pydplib.guarantee import ApproxDP, PureDP
+from pydplib.noise.pairs import MOST_CELLS as MOST_PAIR_CELLS
 from pydplib.release.cell_noise import CellNoise, GaussianCells, LaplaceCells
-from pydplib.release.consistent import Layout, best_shares, estimator, fit_non_negative, sum_margin, terms_of
+from pydplib.release.consistent import (
+    Layout,
+    Term,
+    best_shares,
+    estimator,
+    fit_non_negative,
+    open_relations,
+    sum_margin,
+    terms_of,
+)
 from pydplib.release.facts import Facts
 from pydplib.release.group_quantiles import Reaches
 from pydplib.release.measured_tables import MeasuredTables
+from pydplib.release.pair_cells import PairCells, pair_parts
 from pydplib.release.public import check_epsilon
 from pydplib.release.release import Release
 from pydplib.release.statistics.count import Counting
@@ -38,6 +50,7 @@ from pydplib.release.statistics.question import Question
 from pydplib.release.words import (
     MEASURED,
     MEASURED_GAUSSIAN,
+    MEASURED_PAIRS,
     show_margin,
     show_number,
     words_of,
@@ -46,6 +59,7 @@ from pydplib.schema import Schema
 
 Integers: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
+Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
 LEDGER_WORD = "laplace_tables"
 """What the ledger calls the noise: by it, a recipient's tables are found again."""
@@ -55,6 +69,15 @@ GAUSSIAN_WORD = "gaussian_tables"
 
 MOST_CELLS = 2_000
 """Most cells of all tables of one purchase together, those of all other rows included."""
+
+MOST_PAIRS = 4
+"""Most pairs of tables that share a noise: a margin is that of a sum of all noises, and takes time."""
+
+MOST_PAIRED_TABLES = 12
+"""In a larger workload no tables share a noise: the few that could gain little, and looking for them takes seconds."""
+
+_WIDE = Fraction(2**20)  # a scale at which steps do not matter
+_TURNS = 3  # how often shares are adjusted to margins
 
 
 @dataclass(frozen=True)
@@ -106,6 +129,26 @@ class Block:
     def reach(self) -> int:
         """The most that one person moves all cells together, in steps."""
         return self.facts.rows * self.facts.bound.scale
+
+
+@dataclass(frozen=True)
+class PairLayout:
+    """Where the cells of two tables with one noise are.
+
+    Attributes:
+        tables: The places of the two tables.
+        first: The cells of the first table by block, a row for each; places among the table's own cells.
+        second: The same of the second table; row i of both is the same block.
+    """
+
+    tables: tuple[int, int]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many cells a block has in each table."""
+        return self.first.shape[1], self.second.shape[1]
 
 
 @dataclass(frozen=True)
@@ -197,19 +240,138 @@ class Workload:
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
         """The part of epsilon that each table gets (``best_shares``)."""
-        return self._best_shares(power=2)
+        return self._separate[0]
+
+    @cached_property
+    def _separate(self) -> tuple[tuple[Fraction, ...], float]:
+        return self._best_shares()
 
     @cached_property
     def gaussian_shares(self) -> tuple[Fraction, ...]:
         """The part of rho that each table gets with Gaussian noise."""
-        return self._best_shares(power=1)
+        return self._best_shares(power=1)[0]
 
-    def _best_shares(self, *, power: int) -> tuple[Fraction, ...]:
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each table's cells begin among those of all."""
+        return np.concatenate([[0], np.cumsum([block.cells for block in self.blocks])])
+
+    # -- two tables with one noise ---------------------------------------------------------------
+
+    def pair_layout(self, one: int, other: int) -> PairLayout | None:
+        """Return the blocks that two tables have in common; None where one noise cannot be shaped for both.
+
+        Both count the same rows, and every row is in one cell of each. Columns that both cut in the same way put it
+        into the same block, by the same expression of the same scan: sums over a block are equal, whatever the data.
+        """
+        tables = self.blocks[one], self.blocks[other]
+        if tables[0].group != tables[1].group or not (tables[0].agrees and tables[1].agrees):
+            return None
+        names = [name for name in tables[0].keys if cut_of(tables[0], name) == cut_of(tables[1], name)]
+        cells = []
+        for table in tables:
+            own = list(table.keys)
+            shape = dict(zip(own, table.shape, strict=True))
+            rest = [name for name in own if name not in names]
+            order = [own.index(name) for name in (*names, *rest)]
+            blocks = math.prod(shape[name] for name in names)
+            cells.append(
+                np.arange(table.cells).reshape(table.shape or (1,)).transpose(order or (0,)).reshape(blocks, -1)
+            )
+        if min(len(found[0]) for found in cells) < 2 or sum(len(found[0]) for found in cells) > MOST_PAIR_CELLS:
+            return None
+        return PairLayout((one, other), cells[0], cells[1])
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The tables that might share a noise, two by two: those first that would gain most if they were alone."""
+        if len(self.blocks) > MOST_PAIRED_TABLES:
+            return ()
+        gains = []
+        for one, other in combinations(range(len(self.blocks)), 2):
+            layout = self.pair_layout(one, other)
+            if layout is None:
+                continue
+            first, second = layout.sizes
+            noise = PairCells(_WIDE, first, second), PairCells(_WIDE, second, first)
+            price = max(math.sqrt(like.variance / 2) / float(_WIDE) for like in noise)
+            apart = sum(math.sqrt(1 - 1 / size) for size in layout.sizes)
+            if price < apart:
+                gains.append((price - apart, one, other))
+        found: list[tuple[int, int]] = []
+        for _, one, other in sorted(gains):
+            if not {one, other} & {place for pair in found for place in pair}:
+                found.append((one, other))
+        return tuple(sorted(found[:MOST_PAIRS]))
+
+    def _units(self, pairs: Pairs) -> NDArray[np.int64]:
+        """Return what gets a share of its own, by table: two tables with one noise are one."""
+        found, number = [-1] * len(self.blocks), 0
+        for place in range(len(self.blocks)):
+            if found[place] < 0:
+                for own in next((pair for pair in pairs if place in pair), (place,)):
+                    found[own] = number
+                number += 1
+        return np.array(found)
+
+    def relations_with(self, pairs: Pairs) -> Floats:
+        """Return ``relations`` without those that the noise of pairs keeps by itself."""
+        if pairs not in self._known_relations:
+            made = Measurement(self, Fraction(1), (Fraction(1, len(self.blocks)),) * len(self.blocks), pairs=pairs)
+            self._known_relations[pairs] = open_relations(self.relations, made.spread(self.relations))
+        return self._known_relations[pairs]
+
+    @cached_property
+    def _known_relations(self) -> dict[Pairs, Floats]:
+        return {(): self.relations}
+
+    def _best_shares(
+        self, *, power: int = 2, pairs: Pairs = (), targets: Sequence[float] | None = None
+    ) -> tuple[tuple[Fraction, ...], float]:
+        """Return the part of epsilon that each table gets, and the largest relative error.
+
+        Two tables with one noise have half of theirs each.
+
+        Args:
+            power: 2 for shares of epsilon, 1 for shares of rho.
+            pairs: The tables that share a noise.
+            targets: The standard deviation of each table's cells that counts as 1; by default what it is at epsilon 1.
+        """
         rows = [float(block.facts.rows) for block in self.blocks]
-        return best_shares(self.relations, self.tables.tolist(), rows, power=power)
+        wanted = np.asarray(rows if targets is None else targets)[self.tables]
+        units, relations = self._units(pairs), self.relations_with(pairs)
+        # The noise at all of epsilon, but wide: its variance then falls with the square of a share.
+        variances = np.asarray(rows)[self.tables] ** 2.0
+        spread = relations * variances
+        for pair in pairs:
+            layout = self._layout(pair)
+            noise = PairCells(_WIDE, *layout.sizes)
+            # In halves of Laplace's variance, like the others.
+            matrix = noise.matrix() * (rows[pair[0]] / float(_WIDE)) ** 2 / 2
+            cells = self.cells_at(layout)
+            variances[cells] = np.diag(matrix)
+            spread[:, cells] = relations[:, cells] @ matrix
+        shares, error = best_shares(relations, spread, variances, units[self.tables], wanted, power=power)
+        many = np.bincount(units)
+        return tuple(shares[unit] / int(many[unit]) for unit in units.tolist()), error
+
+    def _layout(self, pair: tuple[int, int]) -> PairLayout:
+        found = self.pair_layout(*pair)
+        assert found is not None
+        return found
+
+    def cells_at(self, layout: PairLayout) -> NDArray[np.int64]:
+        """Return the places of a pair's cells among those of all tables, a row for each block."""
+        one, other = layout.tables
+        return np.concatenate([layout.first + self.starts[one], layout.second + self.starts[other]], axis=1)
+
+    # -- at a price ------------------------------------------------------------------------------
 
     def at(self, epsilon: Any, delta: Any = None, *, confidence: float = COVERAGE) -> Measurement:
         """Return the questions with their noise and cost at a given privacy loss of all of them together.
+
+        Separate noises, noise shaped for two tables each (``pairs``) or, with a delta, Gaussian noise: that with the
+        smallest errors is taken, from public facts alone.
 
         Args:
             epsilon: The privacy loss of all tables together.
@@ -218,48 +380,84 @@ class Workload:
         """
         loss, sure = check_epsilon(epsilon), check_confidence(confidence)
         pure = Measurement(self, loss, self.shares, sure)
+        if self.shaped is not None:
+            pairs, shares = self.shaped
+            shaped = Measurement(self, loss, shares, sure, pairs=pairs)
+            pure = shaped if shaped.is_wide else pure
         if delta is None:
             return pure
         gaussian = Measurement(self, loss, self.gaussian_shares, sure, check_delta(delta))
         return min(pure, gaussian, key=lambda made: made.widest)
 
+    @cached_property
+    def shaped(self) -> tuple[Pairs, tuple[Fraction, ...]] | None:
+        """The tables that share a noise, and the part of epsilon that each table gets then; None where that is no use.
+
+        All of ``pairs``, or one of them: the first for which the largest error becomes smaller, and for which the law
+        of every cell's estimate is known (``Measurement.is_plain``).
+        """
+        several = [self.pairs] if self.pairs else []
+        for pairs in several + [(pair,) for pair in self.pairs if len(self.pairs) > 1]:
+            shares, error = self._best_shares(pairs=pairs)
+            if error < self._separate[1] and Measurement(self, Fraction(1), shares, pairs=pairs).is_plain:
+                return pairs, shares
+        return None
+
     def cheapest(self, each: Sequence[Fraction], *, confidence: float = COVERAGE) -> Measurement:
         """Return the questions at the smallest epsilon at which no margin is larger than that of the question alone.
 
         Epsilon is split so that the largest error, relative to that of the table alone at its own price, is smallest,
-        and lowered until one margin meets it. All of it follows from public facts.
+        and lowered until one margin meets it; with separate noises, and with noise shaped for two tables each, and the
+        cheaper one is taken. All of it follows from public facts.
 
         Args:
             each: What each question would cost alone, in the order in which they were asked.
             confidence: How often margins and intervals cover.
         """
         sure, own = check_confidence(confidence), self._own_losses(each)
+        apart = self._cheapest(own, sure, ())
+        if self.shaped is None:
+            return apart
+        shaped = self._cheapest(own, sure, self.shaped[0])
+        return shaped if shaped.epsilon < apart.epsilon else apart
+
+    def _cheapest(self, own: tuple[Fraction, ...], sure: float, pairs: Pairs) -> Measurement:
         names = [canonical_json(facts.canonical) for facts in self.distinct]
         losses = [Fraction(0)] * len(self.blocks)
+        places = []
         for facts, loss in zip(self.distinct, own, strict=True):
             place = next(i for i, block in enumerate(self.blocks) if block.identity == block_of(facts).identity)
             losses[place] = max(losses[place], loss)
+            places.append(place)
         rows = [float(block.facts.rows) for block in self.blocks]
-        targets = [size / float(loss) for size, loss in zip(rows, losses, strict=True)]
-        shares = best_shares(self.relations, self.tables.tolist(), rows, targets=targets)
+        targets = np.array([size / float(loss) for size, loss in zip(rows, losses, strict=True)])
         wanted = {
             name: alone_margin(facts, loss, sure) for name, facts, loss in zip(names, self.distinct, own, strict=True)
         }
         most = sum(losses, Fraction(0))
 
-        def excess(made: Measurement) -> float:
-            return max(
-                float(made.margins_of(facts)[0].max()) / wanted[name]
-                for name, facts in zip(names, self.distinct, strict=True)
-            )
+        def excess(made: Measurement) -> Floats:
+            """Return the largest margin of each table, relative to what is wanted."""
+            found = np.zeros(len(self.blocks))
+            for place, name, facts in zip(places, names, self.distinct, strict=True):
+                found[place] = max(found[place], float(made.margins_of(facts)[0].max()) / wanted[name])
+            return found
 
+        shares, _ = self._best_shares(pairs=pairs, targets=targets.tolist())
+        for _ in range(_TURNS if pairs else 0):
+            # Noise that several cells make up has lighter tails than its variance says: margins decide.
+            over = excess(Measurement(self, most, shares, sure, each=own, pairs=pairs))
+            targets = targets / np.where(over > 0, over / over.max(), 1.0)
+            shares, _ = self._best_shares(pairs=pairs, targets=targets.tolist())
         epsilon = most
         for _ in range(12):
-            made = Measurement(self, epsilon, shares, sure, each=own)
-            over = excess(made)
-            if over <= 1 and epsilon != most:
+            made = Measurement(self, epsilon, shares, sure, each=own, pairs=pairs)
+            worst = float(excess(made).max())
+            if worst <= 1 and epsilon != most:
+                if pairs and not made.is_wide:
+                    break
                 return made
-            step = Fraction(math.ceil(float(epsilon) * over * (1.0 if epsilon == most else 1.0005) * 1e5), 100_000)
+            step = Fraction(math.ceil(float(epsilon) * worst * (1.0 if epsilon == most else 1.0005) * 1e5), 100_000)
             if step >= most:
                 break
             epsilon = step
@@ -310,6 +508,14 @@ def block_of(facts: Facts) -> Block:
     return Block(facts, group, agrees=facts.bound.mode != "sample")
 
 
+def cut_of(block: Block, name: str) -> Any:
+    """Return how a table cuts a column, in a form that tells cuts apart; None where it has no such column."""
+    keys = block.keys.get(name)
+    if keys is None:
+        return None
+    return ("bins", keys.numbers) if isinstance(keys, Bins) else ("keys", tuple((type(k).__name__, k) for k in keys))
+
+
 def _check_table(facts: Facts) -> None:
     question = facts.question
     if question.table(facts) is None and not isinstance(question, Counting):
@@ -342,6 +548,7 @@ class Measurement:
         delta: The chance that epsilon may fail: then the noise is discrete Gaussian; None for discrete Laplace.
         each: What each of the workload's ``distinct`` questions would cost alone for the same margin; None where
             epsilon was said for all of them.
+        pairs: The places of tables that share a noise, two by two; such two have half of their share each.
     """
 
     workload: Workload
@@ -350,6 +557,7 @@ class Measurement:
     confidence: float = COVERAGE
     delta: Fraction | None = None
     each: tuple[Fraction, ...] | None = None
+    pairs: Pairs = ()
 
     @classmethod
     def of_stored(cls, stored: MeasuredTables, schema: Schema) -> Measurement | None:
@@ -362,8 +570,11 @@ class Measurement:
         shares = tuple(Fraction(share) for share in stored.shares)
         delta = None if stored.exact_delta is None else Fraction(stored.exact_delta)
         each = None if stored.each is None else tuple(Fraction(loss) for loss in stored.each)
-        found = cls(workload, Fraction(stored.exact_epsilon), shares, stored.confidence, delta, each)
+        pairs = stored.pairs
+        found = cls(workload, Fraction(stored.exact_epsilon), shares, stored.confidence, delta, each, pairs)
         sizes = [block.cells for block in workload.blocks]
+        if any(max(pair) >= len(sizes) or workload.pair_layout(*pair) is None for pair in pairs):
+            return None
         same = sizes == [len(cells) for cells in stored.noisy] and len(shares) == len(sizes)
         return found if same and found.declared == stored.declared else None
 
@@ -410,7 +621,9 @@ class Measurement:
     @property
     def mechanism(self) -> str:
         """The noise in words."""
-        return MEASURED if self.delta is None else MEASURED_GAUSSIAN
+        if self.delta is not None:
+            return MEASURED_GAUSSIAN
+        return MEASURED_PAIRS if self.pairs else MEASURED
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -428,12 +641,18 @@ class Measurement:
 
         Proof: the scale of table A is D(A) / (share(A) epsilon), with D(A) the most that one person moves all of its
         cells together (L1): rows * per_row, because one person's rows have weights of at most that sum, fixed before
-        any table is made, and each row is in one cell. So table A is share(A) epsilon-DP. The shares sum to 1, and
-        privacy losses of tables over the same or other rows of the same persons add up: all together are epsilon-DP.
-        Nothing is gained from conditions that exclude each other.
+        any table is made, and each row is in one cell. So table A is share(A) epsilon-DP. Two tables A and B with one
+        noise have the sum of their shares: rows that weigh D(A) together move both by that much, each row one cell of
+        A and one of B in the same block (``Workload.pair_layout``), so both together are
+        (share(A) + share(B)) epsilon-DP (``noise.tap.add_pair``). The shares sum to 1, and privacy losses of tables
+        over the same or other rows of the same persons add up: all together are epsilon-DP. Nothing is gained from
+        conditions that exclude each other.
         """
-        pairs = zip(self.workload.blocks, self.shares, strict=True)
-        return tuple(block.reach / (share * self.epsilon) for block, share in pairs)
+        whole = list(self.shares)
+        for one, other in self.pairs:
+            whole[one] = whole[other] = self.shares[one] + self.shares[other]
+        tables = zip(self.workload.blocks, whole, strict=True)
+        return tuple(block.reach / (share * self.epsilon) for block, share in tables)
 
     @cached_property
     def squares(self) -> tuple[Fraction, ...]:
@@ -447,11 +666,41 @@ class Measurement:
         return tuple(block.reach**2 / (2 * share * self.rho) for block, share in pairs)
 
     @cached_property
-    def noises(self) -> tuple[CellNoise, ...]:
+    def noises(self) -> tuple[CellNoise | PairCells, ...]:
         """The noise of each table's cells, in steps."""
-        if self.delta is None:
-            return tuple(LaplaceCells(scale) for scale in self.scales)
-        return tuple(GaussianCells(square) for square in self.squares)
+        if self.delta is not None:
+            return tuple(GaussianCells(square) for square in self.squares)
+        found: list[CellNoise | PairCells] = [LaplaceCells(scale) for scale in self.scales]
+        for layout in self.layouts:
+            (one, other), (first, second) = layout.tables, layout.sizes
+            found[one] = PairCells(self.scales[one], first, second)
+            found[other] = PairCells(self.scales[other], second, first)
+        return tuple(found)
+
+    @cached_property
+    def layouts(self) -> tuple[PairLayout, ...]:
+        """Where the cells of tables are that share a noise."""
+        return tuple(self.workload._layout(pair) for pair in self.pairs)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every cell that was asked for weighs the cells of a block in at most two ways in each table.
+
+        The law of such sums is known; margins of others are made up of parts (``pair_parts``), and are too wide.
+        """
+        for facts in self.workload.distinct:
+            linear = (self.cells_of(facts)[1] @ self._matrix).round(7)
+            for layout in self.layouts:
+                weights = linear[:, self.workload.cells_at(layout)]
+                for own in (weights[:, :, : layout.sizes[0]], weights[:, :, layout.sizes[0] :]):
+                    if (np.diff(np.sort(own, axis=2), axis=2) > 0).sum(axis=2).max() > 1:
+                        return False
+        return True
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether noise shaped for two tables has a scale of at least one step: else its margins would be too wide."""
+        return all(self.scales[one] >= 1 for one, _ in self.pairs)
 
     @property
     def plans(self) -> tuple[Plan, ...]:
@@ -474,7 +723,23 @@ class Measurement:
     @cached_property
     def _matrix(self) -> Floats:
         """The matrix from noisy cells to consistent ones, by the variances of the noise."""
-        return estimator(self.workload.relations, self.variances)
+        relations = self.workload.relations_with(self.pairs)
+        return estimator(relations, self.variances, self.spread(relations))
+
+    @cached_property
+    def _nearest(self) -> Floats:
+        """The matrix from any cells to the nearest consistent ones: to ``_matrix`` belong cells with equal sums."""
+        return estimator(self.workload.relations, self.variances) if self.pairs else self._matrix
+
+    def spread(self, weights: Floats) -> Floats:
+        """Return rows of weights of all cells times the covariance of the noise, in squared rows."""
+        found: Floats = weights * self.variances
+        for layout in self.layouts:
+            noise, cells = self.noises[layout.tables[0]], self.workload.cells_at(layout)
+            assert isinstance(noise, PairCells)
+            per_row = self.workload.blocks[layout.tables[0]].facts.bound.scale
+            found[:, cells] = weights[:, cells] @ (noise.matrix() / per_row**2)
+        return found
 
     @cached_property
     def variances(self) -> Floats:
@@ -495,23 +760,46 @@ class Measurement:
             weights: For each sum the weight of every cell, of all tables one after the other (``cells_of``).
         """
         linear = np.atleast_2d(weights) @ self._matrix
-        found: Floats = (linear * self.variances) @ linear.T
+        found: Floats = self.spread(linear) @ linear.T
         return found
 
     def margins(self, weights: Floats, miss: float) -> Floats:
-        """Return margins of weighted sums of noisy cells, a row each, that miss with a chance of at most ``miss``."""
+        """Return margins of weighted sums of noisy cells, a row each, that miss with a chance of at most ``miss``.
+
+        Sums of the noise of pairs that come in several parts (``pair_parts``) have a margin for each, at a part of the
+        chance: whatever the parts have to do with each other, one is passed at most that often.
+        """
         blocks, tables = self.workload.blocks, self.workload.tables
+        paired = {place for pair in self.pairs for place in pair}
         rows = np.abs(weights).round(7)
         for table in range(len(blocks)):  # tables have one scale each: the order of their cells tells nothing
-            rows[:, tables == table] = np.sort(rows[:, tables == table], axis=1)
-        noises = [self.noises[table] for table in tables]
+            own = tables == table
+            rows[:, own] = 0.0 if table in paired else np.sort(rows[:, own], axis=1)
+        blockwise = [_sorted_blocks(weights[:, self.workload.cells_at(own)].round(7), own) for own in self.layouts]
+        noises = [LaplaceCells(_WIDE) if isinstance(noise, PairCells) else noise for noise in self.noises]
+        cells = [noises[table] for table in tables]
         steps = [blocks[table].facts.bound.scale for table in tables]
         known: dict[bytes, float] = {}
-        for row in rows:
-            text = row.tobytes()
-            if text not in known:
-                known[text] = sum_margin(terms_of(row, noises, steps), miss)
-        return np.array([known[row.tobytes()] for row in rows])
+        names = []
+        for place, row in enumerate(rows):
+            own = [found[place] for found in blockwise]
+            names.append(row.tobytes() + b"".join(part.tobytes() for part in own))
+            if names[-1] not in known:
+                known[names[-1]] = self._margin(terms_of(row, cells, steps), own, miss)
+        return np.array([known[name] for name in names])
+
+    def _margin(self, terms: tuple[Term, ...], blockwise: Sequence[Floats], miss: float) -> float:
+        split = []
+        for layout, weights in zip(self.layouts, blockwise, strict=True):
+            noise = self.noises[layout.tables[0]]
+            assert isinstance(noise, PairCells)
+            split.append(pair_parts(weights, noise, self.workload.blocks[layout.tables[0]].facts.bound.scale))
+        number = max([1, *(len(parts) for parts in split)])
+        found = 0.0
+        for place in range(number):
+            pairs = tuple(term for parts in split if place < len(parts) for term in parts[place])
+            found += sum_margin(terms if place == 0 else (), miss / number, pairs)
+        return found
 
     def cells_of(self, facts: Facts) -> tuple[int, Floats, Floats]:
         """Return the table that tells a question, and the question's cells and the rest as sums of all noisy cells."""
@@ -557,8 +845,8 @@ class Measurement:
         from noisy numbers.
         """
         noisy = [
-            noise.add(cells, reach=block.reach).astype(np.float64) / block.facts.bound.scale
-            for cells, noise, block in zip(exact, self.noises, self.workload.blocks, strict=True)
+            cells.astype(np.float64) / block.facts.bound.scale
+            for cells, block in zip(self._add_noise(exact), self.workload.blocks, strict=True)
         ]
         whole = MeasuredTables(
             question=self.workload.canonical,
@@ -572,14 +860,32 @@ class Measurement:
             cost=self.cost,
             confidence=self.confidence,
             each=None if self.each is None else tuple(str(loss) for loss in self.each),
+            pairs=self.pairs,
+            mechanism=self.mechanism,
         )
         linear, fitted = self.estimate(whole.noisy)
         return replace(whole, releases=tuple(self.read(facts, linear, fitted) for facts in self.workload.distinct))
 
+    def _add_noise(self, exact: Sequence[Integers]) -> list[Integers]:
+        """Return the cells of all tables with noise, in steps: one noise for two tables where they share it."""
+        found: list[Integers] = [np.empty(0)] * len(exact)
+        for layout in self.layouts:
+            one, other = layout.tables
+            noise, block = self.noises[one], self.workload.blocks[one]
+            assert isinstance(noise, PairCells)
+            first, second = noise.add(exact[one][layout.first], exact[other][layout.second], reach=block.reach)
+            for place, cells, values in ((one, layout.first, first), (other, layout.second, second)):
+                found[place] = np.empty_like(exact[place])
+                found[place][cells] = values
+        for place, (noise, block) in enumerate(zip(self.noises, self.workload.blocks, strict=True)):
+            if not isinstance(noise, PairCells):
+                found[place] = noise.add(exact[place], reach=block.reach)
+        return found
+
     def estimate(self, noisy: Sequence[Sequence[float]]) -> tuple[Floats, Floats]:
         """Return the consistent cells of all tables: the linear estimate, and the nearest ones of at least 0."""
         linear = self._matrix @ np.concatenate([np.asarray(cells, dtype=np.float64) for cells in noisy])
-        return linear, fit_non_negative(linear, self._matrix)
+        return linear, fit_non_negative(linear, self._nearest)
 
     def tables(self, noisy: Sequence[Sequence[float]]) -> tuple[TableEstimate, ...]:
         """Return every measured table with its noisy cells, its noise and its consistent estimates.
@@ -701,7 +1007,7 @@ class Measurement:
     @cached_property
     def pure(self) -> Measurement:
         """The same tables at the same epsilon without a delta."""
-        return self if self.delta is None else replace(self, shares=self.workload.shares, delta=None)
+        return self if self.delta is None else self.workload.at(self.epsilon, confidence=self.confidence)
 
     def delta_words(self, facts: Facts) -> tuple[str, ...]:
         """Return what the margin of a question would be without a delta, where the noise is Gaussian."""
@@ -774,9 +1080,18 @@ class TableEstimate:
     noisy: Floats
     linear: Floats
     fitted: Floats
-    noise: CellNoise
+    noise: CellNoise | PairCells
     per_row: int
     covariance: Floats
+
+
+def _sorted_blocks(weights: Floats, layout: PairLayout) -> Floats:
+    """Return weights of a pair's cells, sum by sum, in one order: cells of a block's table, and blocks, are alike."""
+    first = layout.sizes[0]
+    found = np.concatenate([np.sort(weights[:, :, :first], axis=2), np.sort(weights[:, :, first:], axis=2)], axis=2)
+    for place, blocks in enumerate(found):
+        found[place] = blocks[np.lexsort(blocks.T[::-1])]
+    return found + 0.0  # no minus 0
 
 
 def alone_margin(facts: Facts, epsilon: Fraction, confidence: float) -> float:

@@ -17,7 +17,7 @@ from pydplib.release.frames import build_frame
 from pydplib.release.release import Release
 from pydplib.release.statistics.noise import COVERAGE, check_confidence
 from pydplib.release.stored import costs_as_said
-from pydplib.release.words import MEASURED, MEASURED_GAUSSIAN, fact_line, table_lines, words_of
+from pydplib.release.words import MEASURED, MEASURED_GAUSSIAN, MEASURED_PAIRS, fact_line, table_lines, words_of
 from pydplib.release.words import facts as facts_of
 
 FORMAT = "pydplib-tables/1"
@@ -25,6 +25,9 @@ FORMAT = "pydplib-tables/1"
 
 FORMAT_WITH_DELTA = "pydplib-tables/2"
 """The first word of stored tables with Gaussian noise, which readers of the first format would read wrongly."""
+
+FORMAT_WITH_PAIRS = "pydplib-tables/3"
+"""The first word of stored tables of which some share a noise, two by two."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +47,7 @@ class MeasuredTables(Shown):
         key: The name of the release in the ledger.
         exact_delta: Delta as it was asked for, where the noise is Gaussian; None where it is Laplace.
         each: What each question of ``question`` would cost alone, where the price was made from that; else None.
+        pairs: The places of tables that share a noise, two by two.
         remarks: What this recipient must know about this one ask, e.g. that it was paid before; never stored.
         entry: The number of the ledger entry.
 
@@ -69,6 +73,7 @@ class MeasuredTables(Shown):
     key: str | None = None
     exact_delta: str | None = None
     each: tuple[str, ...] | None = None
+    pairs: tuple[tuple[int, int], ...] = ()
     remarks: tuple[str, ...] = field(default=(), compare=False)
     entry: int | None = field(default=None, compare=False)
     backend: str | None = field(default=None, compare=False)
@@ -93,10 +98,16 @@ class MeasuredTables(Shown):
         """The chance that epsilon may fail; 0 where the noise is Laplace."""
         return 0.0 if self.exact_delta is None else float(Fraction(self.exact_delta))
 
+    @property
+    def _format(self) -> str:
+        if self.pairs:
+            return FORMAT_WITH_PAIRS
+        return FORMAT if self.exact_delta is None else FORMAT_WITH_DELTA
+
     def to_dict(self) -> dict[str, Any]:
         """Return the tables as plain values, ready for JSON."""
         plain = {
-            "format": FORMAT if self.exact_delta is None else FORMAT_WITH_DELTA,
+            "format": self._format,
             "question": json.loads(canonical_json(dict(self.question))),
             "noisy": [list(cells) for cells in self.noisy],
             "releases": [release.to_dict() for release in self.releases],
@@ -110,6 +121,8 @@ class MeasuredTables(Shown):
         }
         if self.each is not None:
             plain["each"] = list(self.each)
+        if self.pairs:
+            plain["pairs"] = [list(pair) for pair in self.pairs]
         return plain if self.exact_delta is None else plain | {"delta": self.exact_delta}
 
     def to_json(self) -> str:
@@ -122,8 +135,9 @@ class MeasuredTables(Shown):
         try:
             values = json.loads(text)
             delta = str(Fraction(values["delta"])) if values["format"] == FORMAT_WITH_DELTA else None
-            if values["format"] not in (FORMAT, FORMAT_WITH_DELTA):
+            if values["format"] not in (FORMAT, FORMAT_WITH_DELTA, FORMAT_WITH_PAIRS):
                 raise ValueError
+            pairs = _read_pairs(values["pairs"]) if values["format"] == FORMAT_WITH_PAIRS else ()
             cost = Cost.from_dict(values["cost"])
             guarantee = read_guarantee(values["guarantee"])
             releases = tuple(Release.from_dict(plain) for plain in values["releases"])
@@ -144,7 +158,8 @@ class MeasuredTables(Shown):
                 key=values["key"],
                 exact_delta=delta,
                 each=tuple(str(Fraction(loss)) for loss in values["each"]) if "each" in values else None,
-                mechanism=MEASURED if delta is None else MEASURED_GAUSSIAN,
+                pairs=pairs,
+                mechanism=MEASURED_PAIRS if pairs else MEASURED if delta is None else MEASURED_GAUSSIAN,
             )
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, RecursionError):
             raise DataError(f"These are no stored tables ('{FORMAT}'). Use what MeasuredTables.to_json gave.") from None
@@ -194,3 +209,12 @@ class MeasuredTables(Shown):
             parts.append("\n".join([*table_lines(release), *own]))
         parts.append("\n".join([*(fact_line(*pair) for pair in shared), *(fact_line("note", r) for r in self.remarks)]))
         return "\n\n".join(parts)
+
+
+def _read_pairs(plain: Any) -> tuple[tuple[int, int], ...]:
+    """Return stored pairs of places; nobody is in two of them."""
+    found = tuple((one, other) for one, other in plain)
+    places = [place for pair in found for place in pair]
+    if not places or any(type(place) is not int or place < 0 for place in places) or len(set(places)) < len(places):
+        raise ValueError
+    return found

@@ -21,6 +21,12 @@ MEASURED = "discrete Laplace, tables measured together"
 MEASURED_GAUSSIAN = "discrete Gaussian, tables measured together"
 """The same with Gaussian noise."""
 
+MEASURED_PAIRS = "discrete Laplace, and noise shaped for two tables, tables measured together"
+"""The same where two tables share one noise."""
+
+TOGETHER = (MEASURED, MEASURED_GAUSSIAN, MEASURED_PAIRS)
+"""The mechanisms of tables that are made to agree."""
+
 MOST_ROWS = 40
 """Rows of a table that are written out; the rest is in ``to_frame``."""
 
@@ -127,7 +133,7 @@ def _ends(release: Release, place: int) -> str | None:
     low, high = release.low[place], release.high[place]
     if release.is_count:
         # Agreeing tables move numbers away from the middle; others are only cut at 0, which ± still covers.
-        agrees = release.mechanism in (MEASURED, MEASURED_GAUSSIAN)
+        agrees = release.mechanism in TOGETHER
         moved = agrees and (value - low > margin + 0.5 or high - value > margin + 0.5)
         return f"{math.floor(low)} to {math.ceil(high)}" if moved else None
     if abs((high - value) - (value - low)) <= 0.1 * margin:

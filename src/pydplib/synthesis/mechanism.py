@@ -27,7 +27,7 @@ CELLS_CAP = 60_000
 GATE = 0.1
 """Expected mean total variation of the one-way tables beyond which the rest of the budget goes to them.
 
-Chosen on trees of random columns and on other seeds of the cohort than those that are reported (``benchmarks/
+Checked on trees of random columns and on other seeds of the cohort than those that are reported (``benchmarks/
 synthetic.py``, lines "gate"): 0.07 is quiet where relations already pay. 0.15 gains a little more where relations are
 strong, and was not taken: with weak ones it costs, and never being worse than independent columns comes first.
 """

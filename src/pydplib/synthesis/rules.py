@@ -51,9 +51,10 @@ class Impossible:
         values: The values that cannot be; by default every one, so that the column is always missing then.
 
     Examples:
+        >>> import pandas as pd
         >>> import pydplib as dp
         >>> schema = dp.Schema({"tumour": dp.Flag(), "gleason": dp.Category([6, 7, 8, 9, 10])}, name="reports")
-        >>> frame = {"tumour": [True, False] * 300, "gleason": [7, None] * 300}
+        >>> frame = pd.DataFrame({"tumour": [True, False] * 300, "gleason": [7, None] * 300})
         >>> rule = dp.synthesis.Impossible("gleason", when={"tumour": [False, None]})
         >>> rows = dp.synthesize(frame, schema, impossible=[rule], epsilon=1.0).to_frame(backend="pandas")
         >>> bool(rows[rows["tumour"] == False]["gleason"].notna().any())

@@ -15,21 +15,23 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from pydplib.policy import Power
 from pydplib.web.auditlog.alerts import repeated_refusals
-from pydplib.web.auditlog.exporting import head_to_json, to_csv, to_json
+from pydplib.web.auditlog.files import head_to_json, to_csv, to_json
+from pydplib.web.auditlog.lines import HOSPITAL, KEY, PROJECT, LineFilter, keys_named, lines_of, narrow, show
+from pydplib.web.auditlog.log import record
 from pydplib.web.auditlog.models import Line
-from pydplib.web.auditlog.reading import HOSPITAL, KEY, PROJECT, LineFilter, keys_named, lines_of, narrow, show
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.auditlog.words import words_of
-from pydplib.web.auditlog.writing import record
 from pydplib.web.intake.access import keys_of
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import by_short_id
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.permissions import door
 from pydplib.web.reporting.models import Report
 
 _FORMATS = {"csv": (to_csv, "text/csv; charset=utf-8"), "json": (to_json, "application/json")}
-_THINGS = {
+_THINGS: dict[str, tuple[str, str, Power]] = {
     "analysis": ("analyses.Analysis", "/analyses/{}", "ask"),
     "import": ("intake.ImportBatch", "/import/{}", "import_records"),
     "export": ("exports.Export", "/anonymize/{}", "ask"),
@@ -59,14 +61,14 @@ class FilterForm(forms.Form):
     since = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
 
-    def __init__(self, *args: Any, actions: list[str], with_hospital: bool, **kwargs: Any) -> None:
+    def __init__(self, *args: object, actions: list[str], with_hospital: bool, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         listed = sorted((words_of(action), action) for action in actions)
         self.fields["action"].choices = [("", "Everything"), *((action, words) for words, action in listed)]
         if not with_hospital:
             del self.fields["scope"]
 
-    def wanted(self, project: Any = None) -> LineFilter:
+    def wanted(self, project: Project) -> LineFilter:
         """Return the filter; of a faulty form, what is valid of it.
 
         Args:
@@ -83,7 +85,7 @@ class FilterForm(forms.Form):
         )
 
 
-def _about(project: Any, word: str) -> tuple[str, ...]:
+def _about(project: Project, word: str) -> tuple[str, ...]:
     patient = by_short_id(project, word)
     if patient is not None and Patient.objects.filter(pk=patient.pk, key__startswith=word.lower()).exists():
         return tuple(keys_of(patient))
@@ -170,7 +172,7 @@ def _as_file(response: Any, name: str) -> HttpResponse:
     return response
 
 
-def urls_of(lines: Collection[Line], project: Any, place: Any) -> dict[str, str]:
+def urls_of(lines: Collection[Line], project: Project, place: Member) -> dict[str, str]:
     """Return key -> address for what lines of a project are about, as far as it is still there and the reader's to see.
 
     A patient leads to the page with the access report. So does a report for those who may not read reports.

@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from pydplib.errors import ParameterError
@@ -71,7 +70,7 @@ class Configuration:
         )
 
     @property
-    def database(self) -> dict[str, Any]:
+    def database(self) -> dict[str, object]:
         """The database as Django's settings want it."""
         return sqlite_database(self.home) if self.database_url is None else postgres_database(self.database_url)
 
@@ -127,7 +126,7 @@ def database_url(environment: Mapping[str, str]) -> str | None:
     return parts._replace(netloc=f"{user}:{quote(password, safe='')}@{where}").geturl()
 
 
-def sqlite_database(home: Path) -> dict[str, Any]:
+def sqlite_database(home: Path) -> dict[str, object]:
     """Return the embedded database: write lock taken at once, every commit on disk before it is believed."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     return {
@@ -144,7 +143,7 @@ def sqlite_database(home: Path) -> dict[str, Any]:
     }
 
 
-def postgres_database(url: str) -> dict[str, Any]:
+def postgres_database(url: str) -> dict[str, object]:
     """Return a PostgreSQL database from its URL.
 
     Examples:

@@ -10,7 +10,7 @@ from typing import Any
 from pydplib import datasets
 from pydplib.policy import ROLES
 from pydplib.schema import Schema
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.dashboards.example import publish_examples
 from pydplib.web.demo_examples import COMPUTED, DEPARTMENT, REPORTS, TEXTS
 from pydplib.web.intake.recording import accept_rows
@@ -18,10 +18,10 @@ from pydplib.web.intake.snapshots import make_snapshot, publish
 from pydplib.web.intake.table_rows import write_rows
 from pydplib.web.people import links
 from pydplib.web.people.models import Hospital, User
-from pydplib.web.projects.creating import create_project
 from pydplib.web.projects.models import Member
+from pydplib.web.projects.setup import create_project
 from pydplib.web.reporting.free_texts import NewText
-from pydplib.web.reporting.labelling import add_texts
+from pydplib.web.reporting.labels import add_texts
 from pydplib.web.tables.declared import ComputedColumn, PersonJoin, declare
 from pydplib.web.tables.models import PersonTable
 
@@ -133,7 +133,7 @@ def _make_project(users: dict[str, Any], name: str, purpose: str, *, template: s
     return made
 
 
-def synthetic_rows() -> Iterator[dict[str, Any]]:
+def synthetic_rows() -> Iterator[dict[str, object]]:
     """Yield the synthetic cohort as answers to ``pirads-paper``."""
     columns = datasets.pirads(backend="numpy")
     names = [name for name in columns if name != "report_id"]

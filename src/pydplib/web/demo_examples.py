@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 DEPARTMENT = "SYN-RAD"
 
-COMPUTED: tuple[dict[str, Any], ...] = (
+COMPUTED: tuple[dict[str, object], ...] = (
     {
         "table": "",
         "name": "first_score",
@@ -59,7 +57,7 @@ COMPUTED: tuple[dict[str, Any], ...] = (
 )
 """Computed columns of the demonstration: what can be asked of each patient."""
 
-REPORTS: tuple[dict[str, Any], ...] = (
+REPORTS: tuple[dict[str, object], ...] = (
     {
         "patient_id": "SYN-R-001",
         "exam_date": "2025-03-12",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 from django import forms
 from django.core.paginator import Paginator
@@ -83,7 +82,7 @@ def _figure() -> plot.Figure:
     )
 
 
-def _context() -> dict[str, Any]:
+def _context() -> dict[str, object]:
     names = [f"PI-RADS report {number}" for number in range(1, 921)]
     return {
         "user": SimpleNamespace(is_authenticated=True, full_name="Dr. Marie Okonkwo-Lindström"),

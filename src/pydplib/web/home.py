@@ -17,13 +17,14 @@ from pydplib.errors import LedgerError
 from pydplib.policy import GROUP, roles_with
 from pydplib.web.analyses.budgets import WORRY, BudgetState, all_purses, own_purse
 from pydplib.web.auditlog.alerts import Alert, repeated_refusals
-from pydplib.web.exports.releasing import recalls_for
+from pydplib.web.exports.releases import recalls_for
+from pydplib.web.people.models import User
 from pydplib.web.people.permissions import signed_in
-from pydplib.web.projects.creating import can_create_project
 from pydplib.web.projects.fields import titles_in
 from pydplib.web.projects.invitations import invitations_for
 from pydplib.web.projects.models import AccessRequest, Member, Project
 from pydplib.web.projects.permissions import memberships
+from pydplib.web.projects.setup import can_create_project
 from pydplib.web.projects.words import request_words
 from pydplib.web.synthetic import tables
 
@@ -83,7 +84,7 @@ class News:
     reason: str
 
 
-def card_of(project: Project, place: Member, user: Any) -> Card:
+def card_of(project: Project, place: Member, user: User) -> Card:
     """Return the card of a project."""
     waiting = AccessRequest.objects.filter(project=project, state=AccessRequest.State.OPEN)
     if place.can("decide_requests"):
@@ -97,7 +98,7 @@ def card_of(project: Project, place: Member, user: Any) -> Card:
     return Card(project, place, count, steps, setup, _budget(project, place, user))
 
 
-def _budget(project: Project, place: Member, user: Any) -> Budget | None:
+def _budget(project: Project, place: Member, user: User) -> Budget | None:
     """Return the bar of those who ask; owners and officers see all budgets on their own page."""
     if place.can("read_all_ledgers") or place.preview:
         return None
@@ -163,7 +164,7 @@ def _has_snapshot(project: Project) -> bool:
     return bool(project.snapshots.filter(published__isnull=False).exists())
 
 
-def news_of(user: Any, cards: list[Card]) -> list[News]:
+def news_of(user: User, cards: list[Card]) -> list[News]:
     """Return what was decided lately and concerns the user: asked by them, about them, or their audience's rights."""
     since = timezone.now() - dt.timedelta(days=NEWS_DAYS)
     places = {card.project.pk: card for card in cards}
@@ -189,14 +190,14 @@ def news_of(user: Any, cards: list[Card]) -> list[News]:
     return found[:10]
 
 
-def _concerns(request: AccessRequest, place: Member, user: Any) -> bool:
+def _concerns(request: AccessRequest, place: Member, user: User) -> bool:
     if request.by_id == user.pk or request.beneficiary == user.username:
         return True
     audiences = {place.role, *(GROUP + name for name in place.groups)}
     return request.state == AccessRequest.State.APPROVED and request.beneficiary in audiences
 
 
-def recalls_of(user: Any) -> list[tuple[str, Any, str]]:
+def recalls_of(user: User) -> list[tuple[str, Any, str]]:
     """Return anonymized and synthetic tables that their owner has withdrawn and of which the user has a copy.
 
     Each comes with the address where the user says that the copies are deleted.

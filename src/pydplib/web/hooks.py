@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, ParamSpec, TypeVar
 from django.apps import AppConfig
 
 if TYPE_CHECKING:
-    from pydplib.web.auditlog.writing import Log
+    from pydplib.web.auditlog.log import Log
     from pydplib.web.intake.models import Snapshot
     from pydplib.web.people.models import Hospital, User
     from pydplib.web.projects.fields import Field
@@ -55,7 +55,11 @@ class Hook(Generic[P, R]):
 
 
 class PlatformApp(AppConfig):
-    """An app of the platform: imports the modules that register something as soon as Django has all models."""
+    """An app of the platform: imports the modules that register something as soon as Django has all models.
+
+    Write ``class PeopleConfig(hooks.PlatformApp)``: Django takes the one configuration that ``apps.py`` names, and
+    would take none if this one were there as well.
+    """
 
     registers: ClassVar[tuple[str, ...]] = ()
     """Modules of the app that register hooks, signal receivers or system checks."""

@@ -61,7 +61,7 @@ class Claim:
         values: Other columns that change with it, such as progress that begins at 0.
     """
 
-    def __init__(self, row: Any, state: str, *, among: Iterable[str], **values: Any) -> None:
+    def __init__(self, row: Any, state: str, *, among: Iterable[str], **values: object) -> None:
         self.token, self.pk, self.state = secrets.token_hex(8), row.pk, state
         self._told = float("-inf")  # when progress was told last
         self.rows = type(row)._default_manager
@@ -71,24 +71,24 @@ class Claim:
         if not claimed:
             raise LostClaimError
 
-    def save(self, **values: Any) -> None:
+    def save(self, **values: object) -> None:
         """Write progress, if the claim still holds; inside a transaction this also keeps others from taking over."""
         kept = self.rows.filter(pk=self.pk, worker=self.token, state=self.state)
         if not kept.update(heartbeat=timezone.now(), **values):
             raise LostClaimError
 
-    def step(self, state: str, **values: Any) -> None:
+    def step(self, state: str, **values: object) -> None:
         """Go on to another state of the same work; progress begins at 0 again."""
         self.save(state=state, **values)
         self.state = state
 
-    def tell(self, **values: Any) -> None:
+    def tell(self, **values: object) -> None:
         """Write progress as ``save`` does, but once a second at most: for steps that tell it far more often."""
         if time.monotonic() - self._told >= TELL:
             self._told = time.monotonic()
             self.save(**values)
 
-    def release(self, **values: Any) -> None:
+    def release(self, **values: object) -> None:
         """End the claim."""
         self.rows.filter(pk=self.pk, worker=self.token).update(worker="", **values)
 
@@ -191,7 +191,7 @@ def end_claims() -> int:
     return ended
 
 
-def _run_and_close(step: Step, model: Any, pk: int, related: tuple[str, ...], claim: Claim) -> None:
+def _run_and_close(step: Step, model: object, pk: int, related: tuple[str, ...], claim: Claim) -> None:
     try:
         _run(step, model, pk, related, claim)
     finally:

@@ -12,7 +12,7 @@ from django.shortcuts import render
 
 from pydplib.errors import PydplibError
 from pydplib.web import room
-from pydplib.web.ledger.pausing import HEADING, PausedLedgerError, words_for
+from pydplib.web.ledger.pauses import HEADING, PausedLedgerError, words_for
 from pydplib.web.pages import healthz
 
 Handler = Callable[[HttpRequest], HttpResponse]

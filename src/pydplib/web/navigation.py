@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from pydplib.policy import Power
+from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member
 from pydplib.web.projects.permissions import member_in, projects_of
 
@@ -112,7 +113,7 @@ def _entries(request: HttpRequest, place: Member | None) -> list[dict[str, Any]]
     ]
 
 
-def _user_menu(user: Any) -> list[dict[str, Any]]:
+def _user_menu(user: User) -> list[dict[str, Any]]:
     menu = [("Account", "account", "user", False)]
     if user.is_hospital_owner:
         menu.append(("Hospital", "hospital", "building", False))

@@ -236,7 +236,7 @@ def _channel_class() -> Any:
         error_task_class = PlainErrors
         parser_class = LimitedParser
 
-        def add_channel(self, map: Any = None) -> None:
+        def add_channel(self, map: object = None) -> None:
             """Count the connection in; where many are open, close the one on which nothing has happened longest.
 
             Connections that do nothing could otherwise take every place until they time out, and keep all others out.

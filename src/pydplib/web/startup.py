@@ -8,7 +8,6 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from pydplib.errors import EngineError, PolicyError
 from pydplib.web.configuration import Configuration
@@ -97,7 +96,7 @@ def migrate(step: Step) -> int:
     class Telling(Command):
         done, told = 0, time.monotonic()
 
-        def migration_progress_callback(self, action: str, migration: Any = None, fake: bool = False) -> None:
+        def migration_progress_callback(self, action: str, migration: object = None, fake: bool = False) -> None:
             self.done += action == "apply_success"
             if time.monotonic() - self.told > SILENCE:
                 self.told = time.monotonic()

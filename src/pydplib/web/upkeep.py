@@ -19,9 +19,9 @@ from pydplib.errors import EngineError
 from pydplib.web import leftovers
 from pydplib.web.auditlog import refusals
 from pydplib.web.dashboards import housekeeping as dashboards
-from pydplib.web.exports import storing
+from pydplib.web.exports import files
 from pydplib.web.intake import housekeeping
-from pydplib.web.ledger import housekeeping as ledger
+from pydplib.web.ledger import checks as ledger
 from pydplib.web.people import links, rate_limits
 from pydplib.web.people.models import OneTimeLink, User
 
@@ -39,7 +39,7 @@ def tidy() -> None:
     AccessAttempt.objects.filter(attempt_time__lt=timezone.now() - dt.timedelta(days=1)).delete()
     OneTimeLink.objects.filter(expires__lt=timezone.now()).delete()
     housekeeping.tidy()
-    storing.remove_stray_files()
+    files.remove_stray_files()
     dashboards.tidy()
     ledger.tidy()
 

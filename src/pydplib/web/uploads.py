@@ -42,7 +42,9 @@ _CONTROL = frozenset(chr(code) for code in range(32)) - set("\t\n\r\f\v") | {"\x
 class QuotaUploadHandler(FileUploadHandler):
     """Stops a body that is larger than any upload may be, before it is read: before anybody is signed in."""
 
-    def handle_raw_input(self, input_data: Any, META: Any, content_length: int, *args: Any, **more: Any) -> None:
+    def handle_raw_input(
+        self, input_data: object, META: object, content_length: int, *args: object, **more: object
+    ) -> None:
         """Look at the announced length."""
         if content_length > MOST_BYTES + 1_000_000:
             raise RequestDataTooBig("The upload is too large.")
@@ -280,10 +282,10 @@ def _check_no_doctype(file: Any) -> None:
     """
     parser = expat.ParserCreate()
 
-    def refuse(*declared: Any) -> None:
+    def refuse(*declared: object) -> None:
         raise DataError("The workbook defines texts of its own making. Save it as CSV instead.")
 
-    def stop(*element: Any) -> None:
+    def stop(*element: object) -> None:
         raise StopIteration
 
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
@@ -377,7 +379,7 @@ def _lines_as_table(raw: Path, text: Path) -> None:
         raise DataError("The file has no QuestionnaireResponse in it, and is no table with one JSON object per line.")
 
 
-def _resources_in(raw: Path) -> Iterator[Any]:
+def _resources_in(raw: Path) -> Iterator[object]:
     """Yield the resources of a single resource, a bundle, or a file with one resource per line."""
     if raw.stat().st_size <= MOST_JSON:
         try:
@@ -411,8 +413,8 @@ def _resources_in(raw: Path) -> Iterator[Any]:
                     ) from None
 
 
-def _parse(text: bytes) -> Any:
-    def refuse(word: str) -> Any:
+def _parse(text: bytes) -> object:
+    def refuse(word: str) -> object:
         raise ValueError(word)
 
     try:

@@ -132,11 +132,11 @@ def test_the_server_finds_changed_sums_by_itself_and_the_owner_reads_it(
 ) -> None:
     from django.db import connection
 
-    from pydplib.web.ledger import housekeeping
+    from pydplib.web.ledger import checks
     from pydplib.web.ledger import models as rows
 
-    monkeypatch.setattr(housekeeping, "_looked", {})
-    assert housekeeping.tidy(today=dt.date(2026, 1, 1)) and not Line.objects.filter(action="ledger.verify").exists()
+    monkeypatch.setattr(checks, "_looked", {})
+    assert checks.tidy(today=dt.date(2026, 1, 1)) and not Line.objects.filter(action="ledger.verify").exists()
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("DROP TRIGGER ledger_account_stays")
@@ -145,14 +145,14 @@ def test_the_server_finds_changed_sums_by_itself_and_the_owner_reads_it(
             cursor.execute("ALTER TABLE ledger_account DISABLE TRIGGER ALL")
     true = dict(rows.Account.objects.values_list("pk", "nano_epsilon"))
     rows.Account.objects.update(nano_epsilon=0)
-    assert housekeeping.tidy(today=dt.date(2026, 1, 1)), "once a day"
+    assert checks.tidy(today=dt.date(2026, 1, 1)), "once a day"
     assert "does not agree with itself" not in owner.get("/budget").content.decode()
-    assert not housekeeping.tidy(today=dt.date(2026, 1, 2))
+    assert not checks.tidy(today=dt.date(2026, 1, 2))
     assert Line.objects.get(action="ledger.verify").facts["sound"] is False
     assert "does not agree with itself" in owner.get("/budget").content.decode()
     for pk, sum_ in true.items():
         rows.Account.objects.filter(pk=pk).update(nano_epsilon=sum_)
-    assert housekeeping.tidy(today=dt.date(2026, 1, 2))
+    assert checks.tidy(today=dt.date(2026, 1, 2))
     assert "does not agree with itself" not in owner.get("/budget").content.decode()
 
 

@@ -13,11 +13,11 @@ from pydplib.errors import LedgerError
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses.asking import ask
 from pydplib.web.auditlog.models import Line
-from pydplib.web.ledger import housekeeping
+from pydplib.web.ledger import checks
 from pydplib.web.ledger import models as rows
-from pydplib.web.ledger.accepting import accept_ledger
+from pydplib.web.ledger.acceptance import accept_ledger
 from pydplib.web.ledger.database import DatabaseLedger
-from pydplib.web.ledger.pausing import PausedLedgerError, UnsoundLedgerError
+from pydplib.web.ledger.pauses import PausedLedgerError, UnsoundLedgerError
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_rolled_back_ledger_pauses_too_and_goes_on_once_accepted(study: Any, t
 
 @pytest.fixture
 def looked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(housekeeping, "_looked", {})
+    monkeypatch.setattr(checks, "_looked", {})
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def refunded(study: Any, tara: Any, without_guards: Any, looked: None) -> Any:
     true = dict(rows.Account.objects.values_list("pk", "nano_epsilon"))
     rows.Account.objects.update(nano_epsilon=0)
     made.mend = lambda: [rows.Account.objects.filter(pk=pk).update(nano_epsilon=sum_) for pk, sum_ in true.items()]
-    assert not housekeeping.tidy()
+    assert not checks.tidy()
     return made
 
 
@@ -142,9 +142,9 @@ def test_answers_go_on_once_the_ledger_agrees_again(refunded: Any, study: Any, t
     with pytest.raises(LedgerError, match="sums"):
         accept_ledger()
     assert DatabaseLedger().damage, "what is damaged cannot be accepted"
-    assert not housekeeping.tidy(), "looked at again, though it was today"
+    assert not checks.tidy(), "looked at again, though it was today"
     refunded.mend()
-    assert housekeeping.tidy() and not DatabaseLedger().damage
+    assert checks.tidy() and not DatabaseLedger().damage
     assert [line.facts["sound"] for line in Line.objects.filter(action="ledger.verify")] == [False, False, True]
     ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.1))
 
@@ -172,5 +172,5 @@ def test_a_database_that_does_not_answer_says_nothing_about_the_ledger(
         raise DatabaseError
 
     monkeypatch.setattr("pydplib.web.ledger.store.DatabaseStore.entries", fail)
-    assert not housekeeping.tidy()
+    assert not checks.tidy()
     assert not DatabaseLedger().damage and not Line.objects.filter(action="ledger.verify").exists()

@@ -23,9 +23,9 @@ from pydplib.web.analyses.offering import offer_for
 from pydplib.web.api.tokens import make_token
 from pydplib.web.auditlog.models import Line
 from pydplib.web.demo_examples import REPORTS
-from pydplib.web.exports import running
+from pydplib.web.exports import runs
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import ExportPlan
+from pydplib.web.exports.plans import ExportPlan
 from pydplib.web.intake import snapshots
 from pydplib.web.intake.erasing import erase
 from pydplib.web.intake.models import Snapshot
@@ -174,12 +174,12 @@ def test_export_of_lesions_counts_all_rows_of_people_that_an_attacker_sees(desk:
     schema = dp.Schema.from_json(export.snapshot.schema)
     plan = ExportPlan.from_dict(export.plan)
     assert export.snapshot.group == "lesion" and plan.rows == "all" and {"zone", "size"} <= set(plan.fields)
-    assert running.read_rows(export, plan, schema).num_rows == LESIONS + 12
+    assert runs.read_rows(export, plan, schema).num_rows == LESIONS + 12
     few = dict.fromkeys(plan.fields, "drop") | {"age": "quasi", "zone": "quasi"}
     models = (dp.KAnonymity(3).to_dict(),)
     export.plan = replace(plan, fields=few, models=models, suppression=0.9, mixed=None).to_dict()
     export.save()
-    running.make(export)
+    runs.make(export)
     export.refresh_from_db()
     assert export.state == "ready", export.problem
     assert not export.traced  # several rows of one person: the only export of its project

@@ -16,10 +16,10 @@ from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.receiving import offer_for, receive
 from pydplib.web.analyses.seeing import share
 from pydplib.web.auditlog.models import Line
-from pydplib.web.dashboards import planning
-from pydplib.web.dashboards.pricing import bill_for
-from pydplib.web.dashboards.publishing import publish
-from pydplib.web.dashboards.showing import releases_for
+from pydplib.web.dashboards import plans
+from pydplib.web.dashboards.editions import publish
+from pydplib.web.dashboards.panels import releases_for
+from pydplib.web.dashboards.prices import bill_for
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.projects.models import Member
@@ -44,10 +44,10 @@ def learnt(user: Any) -> float:
 
 def put_up(study: Any, audience: str, *prices: float) -> Any:
     """Return a published dashboard with one figure per price."""
-    made = planning.make_dashboard(study.owner, study.project, title="Board", audience=audience)
+    made = plans.make_dashboard(study.owner, study.project, title="Board", audience=audience)
     for column, epsilon in zip(COLUMNS, prices, strict=False):
         question = dp.Mode(column)  # no table of counts, so each figure has a price of its own
-        planning.add_question(study.owner, made, question, title=column, nano_epsilon=round(epsilon * NANO))
+        plans.add_question(study.owner, made, question, title=column, nano_epsilon=round(epsilon * NANO))
     publish(study.owner, made, agreed=bill_for(made).nano)
     return made
 
@@ -140,11 +140,11 @@ def test_question_that_was_received_is_free_and_one_that_was_asked_is_received(d
 
 
 def test_number_of_records_that_a_dashboard_bought_is_part_of_what_its_readers_pay(defaults: Any, partner: Any) -> None:
-    from pydplib.web.dashboards.publishing import count_records
+    from pydplib.web.dashboards.editions import count_records
 
     tom, place = partner("tom", organisation="Other").user, Member.as_role("third_party")
-    made = planning.make_dashboard(defaults.owner, defaults.project, title="Board", audience="third_party")
-    planning.add_question(defaults.owner, made, dp.Count(by="pirads"), title="", nano_epsilon=None)
+    made = plans.make_dashboard(defaults.owner, defaults.project, title="Board", audience="third_party")
+    plans.add_question(defaults.owner, made, dp.Count(by="pirads"), title="", nano_epsilon=None)
     count_records(defaults.owner, made)
     publish(defaults.owner, made, agreed=bill_for(made).nano)
     offer = offer_for(defaults.project, tom, place, releases_for(made.edition, place))

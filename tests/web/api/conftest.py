@@ -29,8 +29,8 @@ def _world(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people.models import Hospital, User
-    from pydplib.web.projects.creating import create_project
     from pydplib.web.projects.models import Member
+    from pydplib.web.projects.setup import create_project
 
     home, before = tmp_path_factory.mktemp("api-home"), settings.CONFIGURATION
     settings.CONFIGURATION = replace(before, home=home)
@@ -130,5 +130,5 @@ class Program:
 @pytest.fixture(autouse=True)
 def work_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let calls wait for work that is otherwise done in the background."""
-    monkeypatch.setattr("pydplib.web.exports.running.BACKGROUND", False)
-    monkeypatch.setattr("pydplib.web.attacks.running.BACKGROUND", False)
+    monkeypatch.setattr("pydplib.web.exports.runs.BACKGROUND", False)
+    monkeypatch.setattr("pydplib.web.attacks.runs.BACKGROUND", False)

@@ -96,8 +96,8 @@ def _exported(world: Any, operation: str) -> dict[str, str]:
         return {}
     from export_study import make_export, open_to
 
-    from pydplib.web.attacks.starting import start_run
-    from pydplib.web.exports.releasing import release
+    from pydplib.web.attacks.launch import start_run
+    from pydplib.web.exports.releases import release
 
     owner = world.people["owner"]
     open_to(world.project, "third_party")

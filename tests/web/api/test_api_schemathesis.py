@@ -93,13 +93,13 @@ def keys_of(label: str, world: Any, made: dict[str, Any]) -> list[str]:
 def _dashboard(world: Any) -> Any:
     """A published dashboard for third parties, with one figure."""
     import pydplib as dp
-    from pydplib.web.dashboards import planning
-    from pydplib.web.dashboards.pricing import bill_for
-    from pydplib.web.dashboards.publishing import publish
+    from pydplib.web.dashboards import plans
+    from pydplib.web.dashboards.editions import publish
+    from pydplib.web.dashboards.prices import bill_for
 
     owner = world.people["owner"]
-    board = planning.make_dashboard(owner, world.project, title="Trends", audience="third_party")
-    planning.add_question(owner, board, dp.Count(by="bph"), title="", nano_epsilon=100_000_000)
+    board = plans.make_dashboard(owner, world.project, title="Trends", audience="third_party")
+    plans.add_question(owner, board, dp.Count(by="bph"), title="", nano_epsilon=100_000_000)
     publish(owner, board, agreed=bill_for(board).nano)
     return board
 

@@ -119,7 +119,7 @@ def test_a_token_ends_by_itself(world: Any, program: Any) -> None:
 
 
 def test_a_disabled_user_is_out_at_the_next_request(world: Any, program: Any) -> None:
-    from pydplib.web.people.managing import set_active
+    from pydplib.web.people.accounts import set_active
 
     caller = program("collaborator")
     assert caller.get(f"projects/{world.project.key}").status_code == 200
@@ -128,7 +128,7 @@ def test_a_disabled_user_is_out_at_the_next_request(world: Any, program: Any) ->
 
 
 def test_a_new_password_ends_the_tokens(world: Any, program: Any) -> None:
-    from pydplib.web.people.managing import change_password
+    from pydplib.web.people.accounts import change_password
 
     caller = program("collaborator")
     change_password(world.people["collaborator"], "quite another one", session_key="")
@@ -244,7 +244,7 @@ def test_lines_of_the_log_name_the_token_by_its_key_and_never_the_token(world: A
 def test_a_user_who_is_enabled_again_needs_new_tokens(world: Any, program: Any) -> None:
     from pydplib.web.api.models import ApiToken
     from pydplib.web.auditlog.models import Line
-    from pydplib.web.people.managing import set_active
+    from pydplib.web.people.accounts import set_active
 
     caller, owner, subject = program("collaborator"), world.people["owner"], world.people["collaborator"]
     assert caller.get("token").status_code == 200

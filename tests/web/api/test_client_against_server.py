@@ -39,11 +39,11 @@ officer = make_partner(project, "dora", role="data_protection_officer", organisa
 tokens["dora"] = make_token(officer, name="test", scopes=["read", "ask"], days=1, second_factor=False)[1]
 
 from export_study import make_export, open_to
-from pydplib.web.exports import releasing, running
-running.BACKGROUND = False
+from pydplib.web.exports import releases, runs
+runs.BACKGROUND = False
 open_to(project, "third_party")
 export = make_export(project, owner)
-releasing.release(owner, export, ["third_party"])
+releases.release(owner, export, ["third_party"])
 print(json.dumps({"project": project.key, "tokens": tokens}))
 """
 

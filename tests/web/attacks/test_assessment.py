@@ -50,10 +50,10 @@ def test_texts_of_the_project_stay_texts(study: Any, name: str) -> None:
 
 
 def test_attacks_that_were_tried_are_in_it_with_their_numbers(study: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pydplib.web.attacks import running
-    from pydplib.web.attacks.starting import start_run
+    from pydplib.web.attacks import runs
+    from pydplib.web.attacks.launch import start_run
 
-    monkeypatch.setattr(running, "BACKGROUND", False)
+    monkeypatch.setattr(runs, "BACKGROUND", False)
 
     assert "was not used yet" in to_html(assess(study.project), made_by="Olga")
     run = start_run(study.owner, study.project, subject="audience:third_party", data="twin", minutes=1)

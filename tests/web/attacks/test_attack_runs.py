@@ -20,7 +20,7 @@ def ask(study: Any, who: Any, epsilon: float, **where: Any) -> Any:
 
 
 def hand_over(study: Any, who: Any, **settings: Any) -> Any:
-    from pydplib.web.exports.releasing import release
+    from pydplib.web.exports.releases import release
 
     open_to(study.project, who.place.role)
     export = make_export(study.project, study.owner, **settings)
@@ -42,7 +42,7 @@ def run_for(study: Any, subject: str, data: str = "twin", minutes: int = 1) -> A
 def test_what_was_given_is_added_up_from_ledger_shares_and_copies(study: Any, partner: Any) -> None:
     from pydplib.attack import most_success
     from pydplib.web.analyses.models import Analysis
-    from pydplib.web.attacks.giving import given_to, given_to_all
+    from pydplib.web.attacks.recipients import given_to, given_to_all
 
     tara, tom = partner(), partner(username="tom", organisation="Other")
     ask(study, tara, 0.2)
@@ -64,7 +64,7 @@ def test_what_was_given_is_added_up_from_ledger_shares_and_copies(study: Any, pa
 
 
 def test_copy_of_an_owner_does_not_hide_the_partners(study: Any, partner: Any) -> None:
-    from pydplib.web.attacks.giving import given_to
+    from pydplib.web.attacks.recipients import given_to
 
     tara, export = partner(), make_export(study.project, study.owner)
     open_to(study.project, "third_party")
@@ -145,12 +145,12 @@ def test_second_table_is_attacked_together_with_the_first(study: Any, partner: A
 def test_time_that_is_over_is_said_and_not_taken_for_safety(
     study: Any, partner: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pydplib.web.attacks import running
+    from pydplib.web.attacks import runs
 
     tara = partner()
     hand_over(study, tara)
     clock = iter(range(0, 10**6, 61))
-    monkeypatch.setattr(running.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(runs.time, "monotonic", lambda: float(next(clock)))
     run = run_for(study, tara.user.hospital.key)
     assert run.state == "done" and not run.result["simulated"]
     assert run.result["verdict"]["tone"] == "warning"
@@ -225,7 +225,7 @@ def test_heads_of_losses_are_words_with_a_hint(study: Any, partner: Any) -> None
 @pytest.mark.parametrize("role", ["third_party", "collaborator"])
 def test_verdict_on_what_the_default_policy_lets_somebody_spend_is_never_too_much(study: Any, role: str) -> None:
     from pydplib.policy import DEFAULT_BUDGETS
-    from pydplib.web.attacks.giving import subject_of
+    from pydplib.web.attacks.recipients import subject_of
     from pydplib.web.attacks.verdicts import verdict_of
 
     given = subject_of(study.project, f"audience:{role}")
@@ -249,7 +249,7 @@ def test_verdict_on_what_the_default_policy_lets_somebody_spend_is_never_too_muc
 def test_verdict_follows_the_policy_and_says_how_much_surer_somebody_gets(
     epsilon: float, allowed: float | None, tone: str, words: str
 ) -> None:
-    from pydplib.web.attacks.giving import Given
+    from pydplib.web.attacks.recipients import Given
     from pydplib.web.attacks.verdicts import verdict_of
 
     given = Given("acme", "Acme", ("third_party",), epsilon=epsilon, allowed=allowed)
@@ -258,7 +258,7 @@ def test_verdict_follows_the_policy_and_says_how_much_surer_somebody_gets(
 
 
 def test_verdict_on_a_raised_budget_follows_the_raise(study: Any, partner: Any) -> None:
-    from pydplib.web.attacks.giving import given_to
+    from pydplib.web.attacks.recipients import given_to
     from pydplib.web.attacks.verdicts import verdict_of
 
     tara = partner()

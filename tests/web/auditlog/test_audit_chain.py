@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from django.db import DatabaseError, connection, transaction
 
+from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.auditlog.models import Head, Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.auditlog.writing import record, recorded
 
 pytestmark = pytest.mark.usefixtures("db")
 

@@ -12,7 +12,7 @@ import pytest
 from web_home import WebHome, make_web_home
 
 RECORD = """
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 record("ada", "report.look", "r1", count=1)
 record("ada", "report.sign", "=r2")
 """

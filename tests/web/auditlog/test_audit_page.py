@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pydplib.web.auditlog.exporting import head_from_json, head_to_json
+from pydplib.web.auditlog.files import head_from_json, head_to_json
+from pydplib.web.auditlog.log import record
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.auditlog.writing import record
 
 
 def _read(response: Any) -> str:

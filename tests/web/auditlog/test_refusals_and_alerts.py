@@ -7,8 +7,8 @@ import datetime as dt
 import pytest
 
 from pydplib.web.auditlog.alerts import REFUSALS, is_too_often, repeated_refusals
+from pydplib.web.auditlog.log import record
 from pydplib.web.auditlog.models import Line
-from pydplib.web.auditlog.writing import record
 
 
 def test_a_refused_page_is_a_line_without_what_was_sent(member, project) -> None:

@@ -224,7 +224,7 @@ def test_foreign_files_and_foreign_names_are_refused(tmp_path) -> None:
     import io
     import tarfile
 
-    from pydplib.web.backups.restoring import unpacked
+    from pydplib.web.backups.restore import unpacked
 
     (tmp_path / "x").write_bytes(b"hello")
     with pytest.raises(DataError, match="no backup"):
@@ -269,7 +269,7 @@ def test_backup_where_there_is_no_server_says_so(tmp_path) -> None:
 
 KILLED = """
 import os, signal, sys
-from pydplib.web.backups import saving
+from pydplib.web.backups import backup as saving
 real = saving._write
 def die(*args):
     if sys.argv[1] == "before":

@@ -29,8 +29,8 @@ def _made_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people.models import Hospital, User
-    from pydplib.web.projects.creating import create_project
     from pydplib.web.projects.models import Member
+    from pydplib.web.projects.setup import create_project
 
     home, before = tmp_path_factory.mktemp("dashboards-home"), settings.CONFIGURATION
     settings.CONFIGURATION = replace(before, home=home)
@@ -98,14 +98,14 @@ def browser(study: Any, sign_in: Any) -> Any:
 @pytest.fixture
 def planned(study: Any) -> Any:
     """Return a function that makes a dashboard with ready-made figures, records counted."""
-    from pydplib.web.dashboards import planning
-    from pydplib.web.dashboards.publishing import count_records
+    from pydplib.web.dashboards import plans
+    from pydplib.web.dashboards.editions import count_records
 
     def make(
         audience: str = "third_party", names: tuple[str, ...] = ("reports-by-year",), *, count: bool = True
     ) -> Any:
-        made = planning.make_dashboard(study.owner, study.project, title=f"For {audience}", audience=audience)
-        planning.add_ready_made(study.owner, made, names)
+        made = plans.make_dashboard(study.owner, study.project, title=f"For {audience}", audience=audience)
+        plans.add_ready_made(study.owner, made, names)
         if count:
             count_records(study.owner, made)
         return made
@@ -116,8 +116,8 @@ def planned(study: Any) -> Any:
 @pytest.fixture
 def published(planned: Any, study: Any, received: Any) -> Any:
     """Return a function that makes and publishes a dashboard, which its audience's organisation receives."""
-    from pydplib.web.dashboards.pricing import bill_for
-    from pydplib.web.dashboards.publishing import publish
+    from pydplib.web.dashboards.editions import publish
+    from pydplib.web.dashboards.prices import bill_for
 
     def make(audience: str = "third_party", names: tuple[str, ...] = ("reports-by-year",)) -> Any:
         made = planned(audience, names)
@@ -131,7 +131,7 @@ def published(planned: Any, study: Any, received: Any) -> Any:
 def received(study: Any) -> Any:
     """Return a function by which the organisation of an audience's member pays for a dashboard."""
     from pydplib.web.analyses.receiving import receive
-    from pydplib.web.dashboards.showing import releases_for
+    from pydplib.web.dashboards.panels import releases_for
     from pydplib.web.projects.models import Member
 
     def pay(dashboard: Any) -> Any:

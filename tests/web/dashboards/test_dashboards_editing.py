@@ -10,9 +10,9 @@ import pytest
 
 from pydplib.capture import builtin
 from pydplib.web.auditlog.models import Line
-from pydplib.web.dashboards import planning
+from pydplib.web.dashboards import plans
 from pydplib.web.dashboards.models import Dashboard
-from pydplib.web.dashboards.pricing import bill_for
+from pydplib.web.dashboards.prices import bill_for
 from pydplib.web.intake.snapshots import snapshot_schema
 
 NAMES = [
@@ -32,7 +32,7 @@ def test_ready_made_figures_follow_the_template(template: str, names: list[str],
     from pydplib.plot.recipes.sound import sound_figure
 
     schema = snapshot_schema(builtin(template), lineage="x")
-    assert [choice.name for choice in planning.ready_made(schema)] == names
+    assert [choice.name for choice in plans.ready_made(schema)] == names
     assert len(sound_figure("findings").ask(schema)) == findings
 
 

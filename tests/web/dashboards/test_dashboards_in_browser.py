@@ -16,16 +16,16 @@ pytestmark = [
     needs_chromium,
 ]
 PUBLISH = """
-from pydplib.web.dashboards import planning
-from pydplib.web.dashboards.pricing import bill_for
-from pydplib.web.dashboards.publishing import count_records, publish
+from pydplib.web.dashboards import plans
+from pydplib.web.dashboards.prices import bill_for
+from pydplib.web.dashboards.editions import count_records, publish
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project
 owner, project = User.objects.get(username="olivia"), Project.objects.get()
 project.rules.filter(audience="third_party").update(paper_mode=True, budget=9.0)
-made = planning.make_dashboard(owner, project, title="For partners", audience="third_party")
-planning.add_ready_made(owner, made, ["2", "3", "4", "5", "reports-by-year", "age-by-year"])
-planning.add_paper_mode(owner, made, ["2"])
+made = plans.make_dashboard(owner, project, title="For partners", audience="third_party")
+plans.add_ready_made(owner, made, ["2", "3", "4", "5", "reports-by-year", "age-by-year"])
+plans.add_paper_mode(owner, made, ["2"])
 count_records(owner, made)
 publish(owner, made, agreed=bill_for(made).nano)
 print(made.key)

@@ -10,8 +10,8 @@ from django.apps import apps
 
 from pydplib.plot.recipes.sound import sound_figure
 from pydplib.web.dashboards.models import Figure, Shown
-from pydplib.web.dashboards.pricing import bill_for
-from pydplib.web.dashboards.showing import panels_of
+from pydplib.web.dashboards.panels import panels_of
+from pydplib.web.dashboards.prices import bill_for
 from pydplib.web.projects.models import Member
 
 migration = import_module("pydplib.web.dashboards.migrations.0002_names_of_figures")

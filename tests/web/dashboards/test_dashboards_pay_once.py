@@ -11,11 +11,11 @@ from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, ParameterError, PolicyError, ReceiptError
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.auditlog.models import Line
-from pydplib.web.dashboards import planning
+from pydplib.web.dashboards import plans
+from pydplib.web.dashboards.editions import count_records, publish
 from pydplib.web.dashboards.models import Dashboard
-from pydplib.web.dashboards.planning import schema_of
-from pydplib.web.dashboards.pricing import bill_for
-from pydplib.web.dashboards.publishing import count_records, publish
+from pydplib.web.dashboards.plans import schema_of
+from pydplib.web.dashboards.prices import bill_for
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
 
@@ -138,7 +138,7 @@ def test_the_owners_count_has_a_price_that_the_page_says(planned: Any, study: An
 def test_a_price_that_changed_is_shown_again(planned: Any, study: Any) -> None:
     dashboard = planned()
     agreed = bill_for(dashboard).nano
-    planning.add_ready_made(study.owner, dashboard, ["age-by-year"])
+    plans.add_ready_made(study.owner, dashboard, ["age-by-year"])
     with pytest.raises(ParameterError, match="not what you agreed to"):
         publish(study.owner, dashboard, agreed=agreed)
     assert dashboard.editions.count() == 0
@@ -199,7 +199,7 @@ def test_an_analysis_of_the_own_organisation_is_shared_at_its_price(planned: Any
         study.project, study.owner, Member.as_role("owner"), dp.Count(by="bph"), Accuracy(epsilon=0.2), title="BPH"
     )
     dashboard = planned(names=())
-    planning.add_analysis(study.owner, dashboard, answered.key)
+    plans.add_analysis(study.owner, dashboard, answered.key)
     whole = spent("")
     bill = bill_for(dashboard)
     assert bill.nano == 200_000_000
@@ -217,7 +217,7 @@ def test_an_analysis_with_less_noise_than_the_policy_gives_is_refused(planned: A
 
     answered = ask(study.project, study.owner, Member.as_role("owner"), dp.Count(by="bph"), Accuracy(epsilon=0.9))
     dashboard = planned(names=())
-    planning.add_analysis(study.owner, dashboard, answered.key)
+    plans.add_analysis(study.owner, dashboard, answered.key)
     bill = bill_for(dashboard)
     assert bill.problems
     assert not bill.can_publish
@@ -242,10 +242,10 @@ def test_without_a_published_snapshot_nothing_can_be_priced(planned: Any, study:
 def test_a_crash_in_the_middle_shows_nothing_and_wastes_nothing(
     planned: Any, study: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pydplib.web.dashboards import publishing
+    from pydplib.web.dashboards import editions
 
     dashboard = planned(names=("reports-by-year", "age-by-year"))
-    bill, real = bill_for(dashboard), publishing.keep
+    bill, real = bill_for(dashboard), editions.keep
     calls = []
 
     def fail(*args: Any, **more: Any) -> Any:
@@ -255,7 +255,7 @@ def test_a_crash_in_the_middle_shows_nothing_and_wastes_nothing(
         return real(*args, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr(publishing, "keep", fail)
+        patched.setattr(editions, "keep", fail)
         with pytest.raises(RuntimeError):
             publish(study.owner, dashboard, agreed=bill.nano)
     assert Dashboard.objects.get(pk=dashboard.pk).edition is None
@@ -289,7 +289,7 @@ def test_the_budget_is_lowered_at_once_and_raised_by_two_owners(planned: Any, st
 
 
 def test_raising_alone_is_refused(study: Any, browser: Any) -> None:
-    from pydplib.web.projects.ruling import lower_dashboard_budget
+    from pydplib.web.projects.rules import lower_dashboard_budget
 
     with pytest.raises(PolicyError, match="two owners"):
         lower_dashboard_budget(study.owner, study.project, "third_party", 7.0)
@@ -322,7 +322,7 @@ def test_a_page_from_before_another_edition_publishes_nothing(planned: Any, stud
     assert publish(study.owner, dashboard, agreed=agreed, after=0) == first, "the same press twice"
     with pytest.raises(ParameterError, match="published since you looked"):
         publish(study.people["second_owner"], dashboard, agreed=agreed, after=0)
-    planning.edit_dashboard(study.owner, dashboard, title="Another", intro="")
+    plans.edit_dashboard(study.owner, dashboard, title="Another", intro="")
     with pytest.raises(ParameterError, match="published since you looked"):
         publish(study.owner, dashboard, agreed=agreed, after=0)
     assert publish(study.owner, dashboard, agreed=0, after=1).number == 2

@@ -11,10 +11,10 @@ from web_home import make_web_home
 PRESSES = """
 import json, threading
 from django.db import connection
-from pydplib.web.dashboards import planning
+from pydplib.web.dashboards import plans
 from pydplib.web.dashboards.models import Dashboard
-from pydplib.web.dashboards.pricing import bill_for
-from pydplib.web.dashboards.publishing import count_records, publish
+from pydplib.web.dashboards.prices import bill_for
+from pydplib.web.dashboards.editions import count_records, publish
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User
@@ -23,9 +23,9 @@ owner, project = User.objects.get(username="olivia"), Project.objects.get()
 project.dashboard_budgets = {"third_party": 9.0}
 project.save()
 project.rules.filter(audience="third_party").update(paper_mode=True)
-made = planning.make_dashboard(owner, project, title="For partners", audience="third_party")
-planning.add_ready_made(owner, made, ["reports-by-year"])
-planning.add_paper_mode(owner, made, ["3"])
+made = plans.make_dashboard(owner, project, title="For partners", audience="third_party")
+plans.add_ready_made(owner, made, ["reports-by-year"])
+plans.add_paper_mode(owner, made, ["3"])
 count_records(owner, made)
 agreed = bill_for(made).nano
 spent = lambda: rows.Account.objects.get(recipient="dashboard:third_party").nano_epsilon

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from pydplib.web.auditlog.models import Line
-from pydplib.web.dashboards import planning
+from pydplib.web.dashboards import plans
+from pydplib.web.dashboards.editions import publish
 from pydplib.web.dashboards.housekeeping import tidy
 from pydplib.web.dashboards.models import Dashboard, Shown
-from pydplib.web.dashboards.pricing import bill_for
-from pydplib.web.dashboards.publishing import publish
+from pydplib.web.dashboards.prices import bill_for
 from pydplib.web.intake.snapshots import folder
 from pydplib.web.ledger import models as rows
 
@@ -190,17 +190,17 @@ def test_paper_mode_is_off_until_the_owner_switches_it_on(planned: Any, study: A
     from pydplib.errors import ParameterError
 
     dashboard = planned()
-    schema = planning.schema_of(study.project)
-    assert planning.paper_mode(study.project, "third_party", schema) == []
+    schema = plans.schema_of(study.project)
+    assert plans.paper_mode(study.project, "third_party", schema) == []
     with pytest.raises(ParameterError, match="switched on"):
-        planning.add_paper_mode(study.owner, dashboard, ["5"])
+        plans.add_paper_mode(study.owner, dashboard, ["5"])
 
 
 def test_paper_mode_figures_carry_their_label_one_level_and_one_draw(planned: Any, study: Any, browser: Any) -> None:
     row = study.project.rules.filter(audience="third_party")
     row.update(paper_mode=True)
     dashboard = planned(names=())
-    planning.add_paper_mode(study.owner, dashboard, ["2", "5"])
+    plans.add_paper_mode(study.owner, dashboard, ["2", "5"])
     publish(study.owner, dashboard, agreed=0)
     assert rows.Entry.objects.filter(body__contains='"no_dp"').count() == 2
     partner = browser("third_party")
@@ -220,7 +220,7 @@ def test_paper_mode_figures_carry_their_label_one_level_and_one_draw(planned: An
 def test_paper_mode_goes_with_the_data_behind_it(planned: Any, study: Any, browser: Any) -> None:
     study.project.rules.filter(audience="third_party").update(paper_mode=True)
     dashboard = planned(names=())
-    planning.add_paper_mode(study.owner, dashboard, ["5"])
+    plans.add_paper_mode(study.owner, dashboard, ["5"])
     publish(study.owner, dashboard, agreed=0)
     study.project.snapshots.update(file="", sha256="")  # what an erasure does
     page = browser("third_party").get(f"/dashboards/{dashboard.key}").content.decode()
@@ -254,11 +254,11 @@ def test_a_question_of_ones_own_is_shown_in_the_words_of_the_template(
     planned: Any, study: Any, browser: Any, received: Any
 ) -> None:
     import pydplib as dp
-    from pydplib.web.dashboards.showing import panels_of
+    from pydplib.web.dashboards.panels import panels_of
     from pydplib.web.projects.models import Member
 
     dashboard = planned(names=())
-    planning.add_question(study.owner, dashboard, dp.Count(by="prostatitis"), title="", nano_epsilon=200_000_000)
+    plans.add_question(study.owner, dashboard, dp.Count(by="prostatitis"), title="", nano_epsilon=200_000_000)
     publish(study.owner, dashboard, agreed=bill_for(dashboard).nano)
     (panel,) = panels_of(received(dashboard).edition, Member.as_role("third_party"))
     assert "chronic" in [row[0] for row in panel.rows] and "chr" not in [row[0] for row in panel.rows]

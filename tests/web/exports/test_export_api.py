@@ -11,8 +11,8 @@ def test_token_with_the_scope_gets_the_file_and_the_copy_is_noted(study: Any, pa
     from django.test import Client
 
     from pydplib.web.api.tokens import make_token
-    from pydplib.web.exports import storing
-    from pydplib.web.exports.releasing import release
+    from pydplib.web.exports import files
+    from pydplib.web.exports.releases import release
 
     open_to(study.project, "third_party")
     export, tara = make_export(study.project, study.owner), partner()
@@ -25,10 +25,10 @@ def test_token_with_the_scope_gets_the_file_and_the_copy_is_noted(study: Any, pa
 
     assert get(["read", "ask"]).status_code == 403 and not export.downloads.exists()
     assert get(["export"], "trace").status_code == 422
-    for kind in storing.KINDS:
+    for kind in files.KINDS:
         answer = get(["export"], kind)
-        assert b"".join(answer.streaming_content) == storing.path_of(export, kind).read_bytes()
-    assert [copy.kind for copy in export.downloads.order_by("id")] == list(storing.KINDS)
+        assert b"".join(answer.streaming_content) == files.path_of(export, kind).read_bytes()
+    assert [copy.kind for copy in export.downloads.order_by("id")] == list(files.KINDS)
     study.client.post(f"/anonymize/{export.key}/withdraw", {"reason": "Wrong fields."})
     assert get(["export"]).status_code == 403
 

@@ -12,7 +12,7 @@ from export_study import FEW, make_export, open_to
 def draft(study: Any, **fields: str) -> Any:
     from pydplib.schema import Schema
     from pydplib.web.exports.models import Export
-    from pydplib.web.exports.planning import propose
+    from pydplib.web.exports.plans import propose
     from pydplib.web.intake.snapshots import published_snapshot
 
     snapshot = published_snapshot(study.project)
@@ -26,7 +26,7 @@ def draft(study: Any, **fields: str) -> Any:
 
 def test_fields_keep_the_declared_order_on_every_database(study: Any) -> None:
     from pydplib.schema import Schema
-    from pydplib.web.exports.planning import ExportPlan, fields_offered
+    from pydplib.web.exports.plans import ExportPlan, fields_offered
     from pydplib.web.exports.results import level_rows
 
     export = draft(study)
@@ -60,7 +60,7 @@ def test_ages_stay_in_bands_unless_nothing_else_fits(study: Any) -> None:
 
 def test_the_proposal_keeps_ages_where_dropping_them_would_keep_more_of_the_rest(study: Any) -> None:
     from pydplib.schema import Schema
-    from pydplib.web.exports.planning import propose
+    from pydplib.web.exports.plans import propose
 
     schema = Schema.from_json(study.project.snapshots.get().schema)
     plan = propose(schema)
@@ -89,7 +89,7 @@ def test_treatment_below_the_label_is_refused(study: Any, field: str, treatment:
 
     from pydplib.errors import ParameterError
     from pydplib.schema import Schema
-    from pydplib.web.exports.planning import ExportPlan, check_plan
+    from pydplib.web.exports.plans import ExportPlan, check_plan
 
     export = draft(study)
     given = {name: FEW.get(name, "drop") for name, _ in export.plan["fields"]}
@@ -122,7 +122,7 @@ def test_half_a_model_is_refused_in_words(study: Any, values: dict[str, str], wo
 
 
 def test_all_models_can_be_asked_for(study: Any) -> None:
-    from pydplib.web.exports.planning import ExportPlan
+    from pydplib.web.exports.plans import ExportPlan
 
     export = draft(study)
     given = {
@@ -142,7 +142,7 @@ def test_all_models_can_be_asked_for(study: Any) -> None:
 
 def test_the_proposal_keeps_fields_with_few_values_mixed_and_says_why(study: Any) -> None:
     from pydplib.schema import Schema
-    from pydplib.web.exports.planning import ExportPlan, propose
+    from pydplib.web.exports.plans import ExportPlan, propose
 
     plan = propose(Schema.from_json(study.project.snapshots.first().schema))
     assert {"pirads", "therapy"} < set(plan.watched) and not {"bph", "turp"} & set(plan.watched)
@@ -174,8 +174,8 @@ TABLE = (
 
 
 def test_uploaded_hierarchy_is_used_and_its_formulas_are_defused(study: Any) -> None:
-    from pydplib.web.exports import storing
-    from pydplib.web.exports.running import start
+    from pydplib.web.exports import files
+    from pydplib.web.exports.runs import start
 
     fields = dict.fromkeys(("age", "year", "follow_up"), "drop")
     export = draft(study, **fields)
@@ -188,10 +188,10 @@ def test_uploaded_hierarchy_is_used_and_its_formulas_are_defused(study: Any) -> 
     start(export)
     export.refresh_from_db()
     assert export.state == "ready" and export.result["levels"]["department_code"] == 1
-    text = storing.path_of(export, "csv").read_text()
+    text = files.path_of(export, "csv").read_text()
     cells = {cell for line in text.splitlines()[1:] for cell in line.split(",")}
     assert "'=HYPERLINK(1)" in cells and not any(cell.startswith(("=", "+", "@", "-")) for cell in cells)
-    assert "=HYPERLINK(1)" in storing.load_table(export)["department_code"].to_pylist()  # Parquet runs nothing
+    assert "=HYPERLINK(1)" in files.load_table(export)["department_code"].to_pylist()  # Parquet runs nothing
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_impossible_models_leave_a_draft_with_the_reason(study: Any) -> None:
 
 
 def released(study: Any, **settings: Any) -> Any:
-    from pydplib.web.exports.releasing import release
+    from pydplib.web.exports.releases import release
 
     open_to(study.project, "third_party")
     export = make_export(study.project, study.owner, **settings)
@@ -286,8 +286,8 @@ def test_all_rows_count_persons_and_close_the_way_for_further_exports(study: Any
 
 def test_exports_made_side_by_side_cannot_both_be_released(study: Any) -> None:
     from pydplib.errors import ParameterError
-    from pydplib.web.exports.releasing import release
-    from pydplib.web.exports.running import start
+    from pydplib.web.exports.releases import release
+    from pydplib.web.exports.runs import start
 
     open_to(study.project, "third_party")
     first, second = (make_export(study.project, study.owner, title=title) for title in ("One", "Two"))
@@ -302,7 +302,7 @@ def test_exports_made_side_by_side_cannot_both_be_released(study: Any) -> None:
 
 def test_erased_person_stops_an_export_that_was_not_released(study: Any) -> None:
     from pydplib.errors import DataError
-    from pydplib.web.exports.releasing import release
+    from pydplib.web.exports.releases import release
     from pydplib.web.intake.erasing import erase
     from pydplib.web.patients.models import Patient
 
@@ -315,19 +315,19 @@ def test_erased_person_stops_an_export_that_was_not_released(study: Any) -> None
 
 
 def test_discarded_export_takes_its_files_along(study: Any) -> None:
-    from pydplib.web.exports import storing
+    from pydplib.web.exports import files
 
     export = make_export(study.project, study.owner)
-    assert len(list(storing.folder().iterdir())) == 3
+    assert len(list(files.folder().iterdir())) == 3
     study.client.post(f"/anonymize/{export.key}/discard")
-    assert not list(storing.folder().iterdir())
+    assert not list(files.folder().iterdir())
     assert study.client.get(f"/anonymize/{export.key}").status_code == 404
 
 
 def test_stray_files_of_a_crash_go(study: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pydplib.web.exports import storing
+    from pydplib.web.exports import files
 
     export = make_export(study.project, study.owner)
-    (storing.folder() / "left-over.csv").write_text("x")
-    monkeypatch.setattr(storing, "_FRESH", -1)
-    assert storing.remove_stray_files() == 1 and storing.path_of(export, "csv").exists()
+    (files.folder() / "left-over.csv").write_text("x")
+    monkeypatch.setattr(files, "_FRESH", -1)
+    assert files.remove_stray_files() == 1 and files.path_of(export, "csv").exists()

@@ -112,7 +112,7 @@ def test_parquet_holds_the_same_rows_as_the_csv(study: Any, partner: Any) -> Non
 
 
 def test_snapshot_order_and_pseudonyms_are_not_in_the_files(study: Any) -> None:
-    from pydplib.web.exports import storing
+    from pydplib.web.exports import files as storing
     from pydplib.web.patients.models import Patient
 
     export = make_export(study.project, study.owner)
@@ -140,7 +140,7 @@ def test_snapshot_order_and_pseudonyms_are_not_in_the_files(study: Any) -> None:
 def test_who_sees_and_gets_a_released_table(
     study: Any, partner: Any, role: str, released_to: str, opened: bool, listed: bool, page: int, file: int
 ) -> None:
-    from pydplib.web.exports.releasing import release
+    from pydplib.web.exports.releases import release
 
     open_to(study.project, released_to)
     export, who = make_export(study.project, study.owner), partner(role)
@@ -156,7 +156,7 @@ def test_who_sees_and_gets_a_released_table(
 
 
 def test_group_of_the_policy_gets_what_was_released_to_it(study: Any, partner: Any) -> None:
-    from pydplib.web.exports.releasing import release
+    from pydplib.web.exports.releases import release
     from pydplib.web.projects.models import Rule
 
     Rule.objects.create(project=study.project, audience="group:acme", label="k_anonymous", fields=["*"], filters=["*"])
@@ -201,7 +201,7 @@ def test_withdrawn_table_is_recalled_from_those_who_have_it(study: Any, partner:
 
 
 def test_changed_file_is_not_handed_out(study: Any) -> None:
-    from pydplib.web.exports import storing
+    from pydplib.web.exports import files as storing
 
     export = make_export(study.project, study.owner)
     assert study.client.post(f"/anonymize/{export.key}/download/csv").status_code == 200
@@ -212,7 +212,7 @@ def test_changed_file_is_not_handed_out(study: Any) -> None:
 
 
 def test_preview_as_third_party_sees_what_the_third_party_sees(study: Any) -> None:
-    from pydplib.web.exports.releasing import release
+    from pydplib.web.exports.releases import release
 
     open_to(study.project, "third_party")
     hidden, shown = make_export(study.project, study.owner), make_export(study.project, study.owner, title="Open one")
@@ -243,8 +243,8 @@ def test_partner_reads_nothing_that_was_measured_on_the_original(study: Any, par
 def test_table_that_was_made_again_meanwhile_is_not_released(study: Any) -> None:
     from pydplib.errors import ParameterError
     from pydplib.web.exports.models import Export
-    from pydplib.web.exports.releasing import release
-    from pydplib.web.exports.running import start
+    from pydplib.web.exports.releases import release
+    from pydplib.web.exports.runs import start
 
     export = make_export(study.project, study.owner)
     open_to(study.project, "third_party")
@@ -260,7 +260,7 @@ def test_table_that_was_made_again_meanwhile_is_not_released(study: Any) -> None
 
 
 def _files(export: Any) -> list[Path]:
-    from pydplib.web.exports import storing
+    from pydplib.web.exports import files as storing
 
     return [storing.path_of(export, kind) for kind in storing.KINDS]
 

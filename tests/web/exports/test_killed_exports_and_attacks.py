@@ -11,13 +11,13 @@ BEGIN = """
 import datetime as dt, time
 from export_study import make_export, make_study, open_to
 from pydplib.web import jobs
-from pydplib.web.attacks import running as attacking
+from pydplib.web.attacks import runs as attacking
 from pydplib.web.attacks.models import AttackRun
-from pydplib.web.attacks.starting import start_run
-from pydplib.web.auditlog import writing
+from pydplib.web.attacks.launch import start_run
+from pydplib.web.auditlog import log
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.exports import releasing, running, storing
+from pydplib.web.exports import releases, runs as running, files as storing
 from pydplib.web.exports.models import Download, Export
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Project, project_key
@@ -145,7 +145,7 @@ def test_attack_killed_goes_on_where_it_stopped(run: Steps) -> None:
     args = (run(SET_UP),)
     given = """
 open_to(project, "third_party")
-releasing.release(owner, export, ["third_party"])
+releases.release(owner, export, ["third_party"])
 acme = Hospital.objects.create(name="Acme " + project.key)
 tara = User.objects.create_user("tara-" + project.key, hospital=acme)
 project.members.create(user=tara, role="third_party")
@@ -174,8 +174,8 @@ def test_backup_takes_tables_and_their_traces_along(run: Steps) -> None:
     saved = """
 import pathlib, tempfile
 from django.conf import settings
-from pydplib.web.backups.restoring import unpacked
-from pydplib.web.backups.saving import save
+from pydplib.web.backups.restore import unpacked
+from pydplib.web.backups.backup import save
 path = pathlib.Path(tempfile.mkdtemp()) / "all.backup"
 (storing.folder() / "note.txt").write_text("not ours")
 save(settings.CONFIGURATION, path, passphrase=None)

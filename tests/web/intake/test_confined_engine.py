@@ -197,13 +197,13 @@ from export_study import make_export
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses.asking import ask
 from pydplib.web.analyses.originals import look_at_original
-from pydplib.web.attacks import running as attacking
-from pydplib.web.attacks.starting import start_run
-from pydplib.web.dashboards import planning
-from pydplib.web.dashboards.pricing import bill_for
-from pydplib.web.dashboards.publishing import publish as publish_board
+from pydplib.web.attacks import runs as attacking
+from pydplib.web.attacks.launch import start_run
+from pydplib.web.dashboards import plans
+from pydplib.web.dashboards.prices import bill_for
+from pydplib.web.dashboards.editions import publish as publish_board
 from pydplib.web.projects.models import Member
-from pydplib.web.exports import running
+from pydplib.web.exports import runs as running
 from pydplib.web.intake import quality, snapshots
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project
@@ -221,9 +221,9 @@ attacking.BACKGROUND = running.BACKGROUND = False
 step("export", lambda: make_export(project, owner))
 step("attack", lambda: start_run(owner, project, subject="audience:third_party", data="real", minutes=1))
 project.rules.filter(audience="third_party").update(paper_mode=True)
-board = planning.make_dashboard(owner, project, title="B", audience="third_party")
-planning.add_question(owner, board, dp.Count(by="pirads"), title="", nano_epsilon=10**8)
-planning.add_paper_mode(owner, board, ["2"])
+board = plans.make_dashboard(owner, project, title="B", audience="third_party")
+plans.add_question(owner, board, dp.Count(by="pirads"), title="", nano_epsilon=10**8)
+plans.add_paper_mode(owner, board, ["2"])
 step("dashboard", lambda: publish_board(owner, board, agreed=bill_for(board).nano))
 print(json.dumps([seen, str(snapshots.folder())]))
 """

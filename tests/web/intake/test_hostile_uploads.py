@@ -253,7 +253,7 @@ def test_rows_of_an_upload_that_no_import_names_are_not_kept(
     def full(*_: Any) -> None:
         raise DatabaseError("disk full")
 
-    monkeypatch.setattr("pydplib.web.auditlog.writing.append", full)
+    monkeypatch.setattr("pydplib.web.auditlog.log.append", full)
     answer = owner.post("/import", {"file": SimpleUploadedFile("a.csv", b"age\n5\n")})
     assert answer.status_code == 503 and b"disk is full" in answer.content
     assert not list(uploads.folder().iterdir()) and not ImportBatch.objects.exists()

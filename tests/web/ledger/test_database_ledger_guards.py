@@ -9,7 +9,7 @@ from pydplib import PureDP
 from pydplib.budget import StoreLedger
 from pydplib.errors import LedgerError
 from pydplib.web.ledger import models as rows
-from pydplib.web.ledger.pausing import UnsoundLedgerError
+from pydplib.web.ledger.pauses import UnsoundLedgerError
 
 
 @pytest.fixture

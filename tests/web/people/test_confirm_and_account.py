@@ -169,7 +169,7 @@ def test_secrets_and_very_long_texts_are_not_kept(sign_in, make_user, field, val
 def test_what_was_kept_is_for_its_user_and_a_quarter_of_an_hour(sign_in, make_user, clock) -> None:
     from django.test import RequestFactory
 
-    from pydplib.web.people.keeping import keep, kept
+    from pydplib.web.people.pending_forms import keep, kept
 
     request = RequestFactory().post("/x?y=1", {"name": "a"})
     request.session, request.user = {}, make_user("rosa")

@@ -163,7 +163,7 @@ def test_ownership_is_given_and_taken(sign_in, owner, make_user, lines) -> None:
 
 def test_two_owners_cannot_depose_each_other(owner, make_user) -> None:
     from pydplib.errors import PolicyError
-    from pydplib.web.people.managing import set_owner
+    from pydplib.web.people.accounts import set_owner
     from pydplib.web.people.models import User
 
     other = make_user("bob", is_hospital_owner=True)
@@ -206,15 +206,15 @@ def test_hospital_can_be_renamed(sign_in, owner, lines) -> None:
 
 
 def test_change_and_line_are_kept_together_or_not_at_all(owner, make_user, monkeypatch, lines) -> None:
-    from pydplib.web.auditlog import writing
-    from pydplib.web.people.managing import set_active
+    from pydplib.web.auditlog import log
+    from pydplib.web.people.accounts import set_active
 
     rosa = make_user("rosa")
 
     def fail(lines: Any) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(writing, "append", fail)
+    monkeypatch.setattr(log, "append", fail)
     with pytest.raises(OSError):
         set_active(owner, rosa, active=False)
     rosa.refresh_from_db()
@@ -236,32 +236,32 @@ def test_refusals_behind_the_door_are_in_the_log(owner, sign_in, lines) -> None:
 def test_a_chain_of_new_organisations_gives_no_more_tries(owner, stranger) -> None:
     """Each new organisation would bring ten more names to try, and open the next one."""
     from pydplib.errors import ParameterError, PolicyError
-    from pydplib.web.people import managing, rate_limits
+    from pydplib.web.people import accounts, rate_limits
 
-    partner, _ = managing.invite_partner(owner, "Acme", "anna", "")
+    partner, _ = accounts.invite_partner(owner, "Acme", "anna", "")
     tries, manager = rate_limits.LIMITS["taken"][0].tries, partner
     for number in range(2):
         for _ in range(tries // 2):
             with pytest.raises(ParameterError):
-                managing.invite(manager, "eve", "")
+                accounts.invite(manager, "eve", "")
         if not number:
-            manager, _ = managing.invite_partner(manager, "Sock", "sock", "")
+            manager, _ = accounts.invite_partner(manager, "Sock", "sock", "")
     for somebody in (manager, partner):
         with pytest.raises(PolicyError, match="Many names"):
-            managing.invite(somebody, "eve", "")
-    assert managing.family_of(manager.hospital) == partner.hospital.key == managing.family_of(partner.hospital)
-    assert managing.family_of(owner.hospital) == owner.hospital.key
-    managing.invite(owner, "colleague", "")  # the hospital that invited Acme goes on
+            accounts.invite(somebody, "eve", "")
+    assert accounts.family_of(manager.hospital) == partner.hospital.key == accounts.family_of(partner.hospital)
+    assert accounts.family_of(owner.hospital) == owner.hospital.key
+    accounts.invite(owner, "colleague", "")  # the hospital that invited Acme goes on
 
 
 def test_organisations_cannot_be_opened_without_end(owner) -> None:
     from pydplib.errors import PolicyError
-    from pydplib.web.people import managing, rate_limits
+    from pydplib.web.people import accounts, rate_limits
 
     most = rate_limits.LIMITS["organisation"][0].tries
-    manager, _ = managing.invite_partner(owner, "Acme", "anna", "")
+    manager, _ = accounts.invite_partner(owner, "Acme", "anna", "")
     for number in range(most):
-        manager, _ = managing.invite_partner(manager, "Partner " + 2 * "abcdefghjkmn"[number], f"p{number}", "")
+        manager, _ = accounts.invite_partner(manager, "Partner " + 2 * "abcdefghjkmn"[number], f"p{number}", "")
     with pytest.raises(PolicyError, match="Many organisations"):
-        managing.invite_partner(manager, "One More", "more", "")
-    managing.invite_partner(owner, "Another", "another", "")
+        accounts.invite_partner(manager, "One More", "more", "")
+    accounts.invite_partner(owner, "Another", "another", "")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pydplib.errors import ParameterError
-from pydplib.web.people import managing
+from pydplib.web.people import accounts
 from pydplib.web.people.models import Hospital, HospitalName
 from pydplib.web.people.names import check_name, folded, skeleton
 
@@ -55,9 +55,9 @@ def test_a_name_that_looks_like_another_is_refused_for_new_and_renamed_ones(db: 
         Hospital.objects.create(name=ALIKE[how])
     other = make_user("manager", is_hospital_owner=True)
     with pytest.raises(ParameterError):
-        managing.rename_hospital(other, ALIKE[how])
+        accounts.rename_hospital(other, ALIKE[how])
     with pytest.raises(ParameterError):
-        managing.invite_partner(other, ALIKE[how], "pia", "")
+        accounts.invite_partner(other, ALIKE[how], "pia", "")
     other.hospital.refresh_from_db()
     assert other.hospital.name == "St. Example"
 

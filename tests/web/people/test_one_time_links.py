@@ -110,8 +110,8 @@ def test_link_works_once(client, make_user) -> None:
 
 def test_link_is_used_by_one_of_two_at_once(make_user) -> None:
     from pydplib.errors import PolicyError
+    from pydplib.web.people.accounts import choose_password
     from pydplib.web.people.links import find_link, make_link
-    from pydplib.web.people.managing import choose_password
 
     user = make_user("rosa")
     token = make_link("reset", user=user)

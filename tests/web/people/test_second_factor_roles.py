@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from pydplib.errors import ParameterError
-from pydplib.web.people import managing, second_factor
+from pydplib.web.people import accounts, second_factor
 from pydplib.web.people.second_factor import grace_left, is_guarded, must_have
 from pydplib.web.projects.models import Member
 
@@ -122,7 +122,7 @@ def test_the_hospital_sets_the_days_within_bounds_and_the_log_says_so(
     for wrong in ("15", "-1", "soon"):
         assert client.post("/hospital", {"name": hospital.name, "grace": wrong}).status_code == 422
     with pytest.raises(ParameterError):
-        managing.set_grace(manager, 15)
+        accounts.set_grace(manager, 15)
 
 
 def test_guarded_roles_cannot_turn_it_off(place: Any, sign_in: Any) -> None:

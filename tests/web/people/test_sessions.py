@@ -60,7 +60,7 @@ def test_return_address_is_never_a_foreign_page(sign_in, make_user, clock) -> No
 
 
 def test_disabling_a_user_ends_all_sessions_at_once(sign_in, make_user, owner) -> None:
-    from pydplib.web.people.managing import set_active
+    from pydplib.web.people.accounts import set_active
 
     user = make_user("rosa")
     one, two = sign_in(user), sign_in(user)

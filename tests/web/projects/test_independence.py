@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from pydplib.errors import PolicyError
-from pydplib.web.auditlog import writing
-from pydplib.web.auditlog.writing import record, recorded
-from pydplib.web.people import managing
+from pydplib.web.auditlog import log as writing
+from pydplib.web.auditlog.log import record, recorded
+from pydplib.web.people import accounts
 from pydplib.web.projects import independence
-from pydplib.web.projects.deciding import decide
+from pydplib.web.projects.decisions import decide
 from pydplib.web.projects.independence import behind, count_as_one, independent_owners
-from pydplib.web.projects.joining import add_member, change_member
+from pydplib.web.projects.memberships import add_member, change_member
 from pydplib.web.projects.models import Member
-from pydplib.web.projects.requesting import propose_budget
+from pydplib.web.projects.requests import propose_budget
 
 # Who did what to whom, and whether ada and ben count as one person then.
 CHAINS = {
@@ -107,9 +107,9 @@ def test_one_manager_through_two_invited_accounts_raises_no_budget(member: Any, 
     olga = member("owner", "olga").user
     olga.is_hospital_owner = True
     olga.save()
-    sock, _ = managing.invite(olga, "sock", "")
-    managing.set_owner(olga, sock, is_owner=True)
-    second, _ = managing.invite(sock, "sock2", "")
+    sock, _ = accounts.invite(olga, "sock", "")
+    accounts.set_owner(olga, sock, is_owner=True)
+    second, _ = accounts.invite(sock, "sock2", "")
     change_member(olga, add_member(olga, project, "sock2"), role="owner", department="", groups=[])
     assert behind(project, ["sock2"])["sock2"] == {"olga", "sock", "sock2"}
 
@@ -125,9 +125,9 @@ def test_a_manager_who_resets_a_real_second_owner_through_another_account_gains_
     olga, otto = member("owner", "olga").user, member("owner", "otto").user
     olga.is_hospital_owner = True
     olga.save()
-    sock, _ = managing.invite(olga, "sock", "")
-    managing.set_owner(olga, sock, is_owner=True)
-    managing.reset_link(sock, otto)
+    sock, _ = accounts.invite(olga, "sock", "")
+    accounts.set_owner(olga, sock, is_owner=True)
+    accounts.reset_link(sock, otto)
     request = propose_budget(olga, project, audience="third_party", budget=1000.0, reason="mine")
     with pytest.raises(PolicyError, match="both count as one"):
         decide(otto, request, agrees=True, reason="as Otto")

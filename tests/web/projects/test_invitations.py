@@ -17,7 +17,7 @@ from pydplib.web.auditlog.models import Line
 from pydplib.web.people.models import Hospital
 from pydplib.web.projects import invitations
 from pydplib.web.projects.invitations import accept, decline, invitations_for, invite, withdraw_invitation
-from pydplib.web.projects.joining import add_member
+from pydplib.web.projects.memberships import add_member
 from pydplib.web.projects.models import Invitation, Member, Project, project_key
 
 
@@ -170,7 +170,7 @@ def test_leaving_ends_every_right_withdraws_requests_and_keeps_the_last_owner(
     member: Any, project: Any, sign_in: Any
 ) -> None:
     from pydplib.web.projects.models import AccessRequest
-    from pydplib.web.projects.requesting import ask_budget
+    from pydplib.web.projects.requests import ask_budget
 
     owner, carl = member("owner"), member("collaborator", "carl")
     ask_budget(carl.user, project, budget=8, reason="more")
@@ -208,7 +208,7 @@ def test_a_new_colleague_brings_an_organisation_no_larger_budget(
 ) -> None:
     """Everybody of Acme is held to a strict group: who joins later is too."""
     from pydplib.policy import PolicyRule
-    from pydplib.web.projects import allowances, joining
+    from pydplib.web.projects import allowances, memberships
     from pydplib.web.projects.models import Rule
 
     acme = Hospital.objects.create(name="Acme")
@@ -218,9 +218,9 @@ def test_a_new_colleague_brings_an_organisation_no_larger_budget(
     Member.objects.create(project=project, user=first, groups=["strict"])
     with monkeypatch.context() as spent:
         spent.setattr(allowances, "_opened", lambda project, organisation: 0.5)
-        assert joining.start_membership(project, second).groups == ["strict"]
+        assert memberships.start_membership(project, second).groups == ["strict"]
     Member.objects.filter(user=second).delete()
-    assert joining.start_membership(project, second).groups == [], "before anything was spent"
+    assert memberships.start_membership(project, second).groups == [], "before anything was spent"
 
 
 AT_ONCE = """
@@ -232,7 +232,7 @@ from django.db import connection
 from pydplib.errors import PydplibError
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.people.models import Hospital, HospitalName, User
-from pydplib.web.projects.creating import create_project
+from pydplib.web.projects.setup import create_project
 from pydplib.web.projects.invitations import accept, invite, withdraw_invitation
 from pydplib.web.projects.models import Invitation, Member
 
@@ -352,7 +352,7 @@ def test_membership_ends_after_its_last_day_everywhere_and_can_begin_again(
     import datetime as dt
 
     from pydplib.web.projects.invitations import InvitationTerms
-    from pydplib.web.projects.joining import end_expired_memberships
+    from pydplib.web.projects.memberships import end_expired_memberships
 
     owner, anna, today = member("owner"), sign_in(partner), timezone.localdate()
     invite(owner.user, project, "acme-anna", InvitationTerms(until=today))
@@ -375,7 +375,7 @@ def test_a_membership_that_ends_makes_no_owner_and_its_end_stops_no_housekeeping
 
     from pydplib.errors import PolicyError
     from pydplib.web.projects.invitations import InvitationTerms
-    from pydplib.web.projects.joining import change_member, end_expired_memberships
+    from pydplib.web.projects.memberships import change_member, end_expired_memberships
 
     owner, today = member("owner").user, timezone.localdate()
     carl = type(owner).objects.create_user("carl", hospital=owner.hospital)

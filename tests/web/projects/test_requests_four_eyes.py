@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import PolicyRule
-from pydplib.web.projects.deciding import approvals_that_count, decide
+from pydplib.web.projects.decisions import approvals_that_count, decide
 from pydplib.web.projects.models import AccessRequest, Member, Rule
-from pydplib.web.projects.requesting import ask_budget, ask_fields, ask_role, propose_budget, withdraw
-from pydplib.web.projects.ruling import change_rule
+from pydplib.web.projects.requests import ask_budget, ask_fields, ask_role, propose_budget, withdraw
+from pydplib.web.projects.rules import change_rule
 
 
 def _budget(project: Any, audience: str = "collaborator") -> float:

@@ -12,7 +12,7 @@ from report_forms import as_fields, post
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.patients.models import Patient
-from pydplib.web.reporting import signing
+from pydplib.web.reporting import signatures
 from pydplib.web.reporting.models import Correction, Report, ReportVersion
 
 
@@ -46,11 +46,11 @@ def test_a_fault_while_signing_leaves_neither_report_nor_line(
     def fail(*args: Any, **more: Any) -> None:
         raise RuntimeError("power cut")
 
-    target = "pydplib.web.auditlog.writing.append" if where == "append" else f"pydplib.web.reporting.signing.{where}"
+    target = "pydplib.web.auditlog.log.append" if where == "append" else f"pydplib.web.reporting.signatures.{where}"
     monkeypatch.setattr(target, fail)
     report.refresh_from_db()
     with pytest.raises(RuntimeError):
-        signing.sign_report(report, revision=report.revision, user=reader.user)
+        signatures.sign_report(report, revision=report.revision, user=reader.user)
     monkeypatch.undo()
     report.refresh_from_db()
     version = project.data_version
@@ -155,8 +155,8 @@ def test_the_second_of_two_corrections_is_told_and_can_build_on_the_first(reader
 
 def test_signing_another_revision_than_the_one_looked_at_is_refused(reader, write, answers) -> None:
     report = write(reader, answers, sign=False)
-    with pytest.raises(signing.DraftConflict):
-        signing.sign_report(report, revision=report.revision + 5, user=reader.user)
+    with pytest.raises(signatures.DraftConflict):
+        signatures.sign_report(report, revision=report.revision + 5, user=reader.user)
     report.refresh_from_db()
     assert report.state == "draft" and not ReportVersion.objects.exists()
 
@@ -178,9 +178,9 @@ def test_a_signed_report_cannot_be_discarded_only_its_correction(reader, write, 
     assert reader.post(f"/reports/{report.key}/discard").status_code == 302
     report.refresh_from_db()
     assert report.state == "signed" and not Correction.objects.exists() and report.versions.count() == 1
-    from pydplib.web.reporting.drafting import discard_draft
+    from pydplib.web.reporting.drafts import discard_draft
 
-    with pytest.raises(signing.DraftConflict):
+    with pytest.raises(signatures.DraftConflict):
         discard_draft(report, user=reader.user)
 
 

@@ -16,11 +16,11 @@ sys.path.insert(0, sys.argv[1])
 from django.db import connection, connections
 from report_forms import COMPLETE
 from reporting_world import make_world
-from pydplib.web.auditlog import writing
+from pydplib.web.auditlog import log as writing
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.reporting import labelling, signing
-from pydplib.web.reporting.drafting import correction_of, save_draft, start_report
+from pydplib.web.reporting import labels, signatures
+from pydplib.web.reporting.drafts import correction_of, save_draft, start_report
 from pydplib.web.reporting.free_texts import NewText
 from pydplib.web.reporting.models import Correction, FreeText, Reading, Report, ReportVersion
 from pydplib.web.projects.models import Member
@@ -66,7 +66,7 @@ def draft():
 
 def signed():
     report = draft()
-    signing.sign_report(report, revision=1, user=rita)
+    signatures.sign_report(report, revision=1, user=rita)
     report.refresh_from_db()
     return report
 
@@ -78,14 +78,14 @@ def corrected():
     return correction
 
 def taken():
-    labelling.add_texts(project, [NewText("B 2", "No lesion.")], readers=1, actor=olga)
-    reading = labelling.claim_next(project, rita, Member.as_role("radiologist", department="radiology"))
+    labels.add_texts(project, [NewText("B 2", "No lesion.")], readers=1, actor=olga)
+    reading = labels.claim_next(project, rita, Member.as_role("radiologist", department="radiology"))
     save_draft(reading, dict(COMPLETE), revision=0, by=rita)
     return reading
 
 def sign_carelessly(report):
     '''The same writes without their transaction: what this test must notice.'''
-    done = signing.complete(report.template.template, dict(report.answers, patient_id="x"))
+    done = signatures.complete(report.template.template, dict(report.answers, patient_id="x"))
     Report.objects.filter(pk=report.pk).update(state="signed", version=1, values=done.values)
     ReportVersion.objects.create(
         report=report, number=1, template=report.template, answers=done.answers, text=done.text, author=rita
@@ -93,9 +93,9 @@ def sign_carelessly(report):
 
 JOBS = {
     "carelessly": (draft, sign_carelessly),
-    "sign": (draft, lambda report: signing.sign_report(report, revision=1, user=rita)),
-    "correct": (corrected, lambda c: signing.correct_report(c, revision=1, reason="Age", user=rita)),
-    "label": (taken, lambda reading: labelling.finish_reading(reading, revision=1, user=rita)),
+    "sign": (draft, lambda report: signatures.sign_report(report, revision=1, user=rita)),
+    "correct": (corrected, lambda c: signatures.correct_report(c, revision=1, reason="Age", user=rita)),
+    "label": (taken, lambda reading: labels.finish_reading(reading, revision=1, user=rita)),
 }
 
 def state(job, made):

@@ -12,7 +12,7 @@ import datetime as dt
 from study_world import make_partner, make_study
 from pydplib.synthesis import purchase
 from pydplib.web import jobs
-from pydplib.web.auditlog import writing
+from pydplib.web.auditlog import log
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.projects.models import Member

@@ -36,7 +36,7 @@ def study_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people.models import Hospital, User
-    from pydplib.web.projects.creating import create_project
+    from pydplib.web.projects.setup import create_project
 
     atomics, before, home = TestCase._enter_atomics(), settings.CONFIGURATION, tmp_path_factory.mktemp("study")
     settings.CONFIGURATION = replace(before, home=home)

@@ -16,9 +16,9 @@ from pydplib.release.prices import Accuracy
 from pydplib.web.analyses.asking import ask, release_of
 from pydplib.web.analyses.offering import offer_for
 from pydplib.web.auditlog.models import Line
-from pydplib.web.exports import running
+from pydplib.web.exports import runs
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import ExportPlan
+from pydplib.web.exports.plans import ExportPlan
 from pydplib.web.intake import snapshots
 from pydplib.web.intake.access import access_report
 from pydplib.web.intake.erasing import erase, purge, set_consent
@@ -211,12 +211,12 @@ def test_export_of_visits_counts_people_in_all_rows_that_an_attacker_sees(study:
     models = (dp.KAnonymity(5).to_dict(),)
     export.plan = replace(plan, fields=few, models=models, suppression=0.5, mixed=None).to_dict()
     export.save()
-    running.make(export)
+    runs.make(export)
     export.refresh_from_db()
     assert export.state == "ready", export.problem
     assert not export.traced  # several rows of one person: it stays the only export of its project
     # k counts people, and not the rows of one.
-    from pydplib.web.exports import storing
+    from pydplib.web.exports import files
 
-    released = duckdb.read_parquet(str(storing.folder() / f"{export.file}.parquet")).to_arrow_table().to_pylist()
+    released = duckdb.read_parquet(str(files.folder() / f"{export.file}.parquet")).to_arrow_table().to_pylist()
     assert released and "patient_id" not in released[0]

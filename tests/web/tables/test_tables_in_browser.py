@@ -27,7 +27,7 @@ from pydplib.web.demo_examples import REPORTS
 from pydplib.web.intake.recording import accept_rows
 from pydplib.web.intake.snapshots import make_snapshot, publish
 from pydplib.web.people.models import Hospital, User
-from pydplib.web.projects.creating import create_project
+from pydplib.web.projects.setup import create_project
 from pydplib.web.projects.models import Member
 hospital = Hospital.objects.create(name="St. Example")
 owner = User.objects.create_user("olivia", hospital=hospital, is_hospital_owner=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydplib.errors import DataError, ParameterError, PydplibError
 from pydplib.mechanisms import CoinFlip, Gaussian, Geometric, Laplace, RandomizedResponse
 from pydplib.mechanisms.choice import Exponential, PermuteAndFlip
-from pydplib.noise.tap import add_gaussian, add_laplace, flip_coins, flip_values, respond
+from pydplib.noise.tap import add_gaussian, add_laplace, add_pair, flip_coins, flip_values, respond
 from pydplib.noise.testing import Passed, choose_often, record
 
 Outputs = NDArray[Any]
@@ -176,6 +176,10 @@ def _noisy(passed: Passed, size: int) -> Outputs:
     many = np.tile(exact, size)
     if call.kind == "laplace":
         return add_laplace(many, call.scale, sensitivity=call.sensitivity).reshape(size, -1)
+    if call.kind == "pair":
+        blocks = np.tile(passed.exact, (size, 1))
+        both = add_pair(blocks[:, : call.first], blocks[:, call.first :], call.scale, sensitivity=call.sensitivity)
+        return np.concatenate(both, axis=1).reshape(size, -1)
     if call.kind == "gaussian":
         return add_gaussian(many, call.scale, sensitivity_squared=call.sensitivity).reshape(size, -1)
     if call.kind == "response":

@@ -17,6 +17,7 @@ from pydplib.clinic.frequent import TopNoise
 from pydplib.engine import ExactTable
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP
 from pydplib.mechanisms import CoinFlip, Exponential, Gaussian, Geometric, Laplace, PermuteAndFlip, RandomizedResponse
+from pydplib.noise import add_pair
 from pydplib.paper import dp_calculate
 from pydplib.release.facts import Facts
 from pydplib.release.statistics.deviation import DeviationNoise
@@ -76,6 +77,7 @@ def _releases(epsilon: float) -> list[Subject]:
     return [
         *(Subject(name, words, AtTap(run), claim, few, tight) for name, words, run, tight in made),
         _quantiles_of_groups(epsilon),
+        _two_tables(epsilon),
         _deviation(epsilon),
         _mode(epsilon),
     ]
@@ -89,6 +91,17 @@ def _quantiles_of_groups(epsilon: float) -> Subject:
     pair = [Pair(without, with_them, "one person with three rows joins the last bin of a group")]
     words = "Medians of groups, read off one table of counts."
     return Subject("group-quantiles", words, AtTap(table.apply), PureDP(epsilon), lambda: pair, True)
+
+
+def _two_tables(epsilon: float) -> Subject:
+    """Return two tables of one noise over two blocks, where a person has up to three rows."""
+    scale = Fraction(3) / exact(epsilon)
+    without = np.array([[4, 1, 2, 3], [0, 2, 1, 1]], dtype=np.int64)
+    with_them = without + np.array([[0, 3, 3, 0], [0, 0, 0, 0]])
+    pair = [Pair(without, with_them, "one person with three rows joins the same cell of each table")]
+    run = AtTap(lambda cells: add_pair(cells[:, :2], cells[:, 2:], scale, sensitivity=3))
+    words = "Two tables of counts with one noise that is shaped for both."
+    return Subject("two-tables", words, run, PureDP(epsilon), lambda: pair, True)
 
 
 def _deviation(epsilon: float) -> Subject:

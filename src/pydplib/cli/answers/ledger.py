@@ -118,7 +118,7 @@ def accept(home: Path | None, yes: bool) -> None:
       pydplib ledger accept --home /srv/pydplib
     """  # noqa: D301 - click needs the backspace itself
     open_platform(home)
-    from pydplib.web.ledger.accepting import accept_ledger, entries_missing
+    from pydplib.web.ledger.acceptance import accept_ledger, entries_missing
 
     lost = entries_missing()
     if lost is None:

@@ -81,9 +81,9 @@ def show(
       pydplib audit-log show --actor olivia --since 2026-11-01 --json
     """  # noqa: D301 - click needs the backspace itself
     _open(home)
-    from pydplib.web.auditlog.exporting import to_json
+    from pydplib.web.auditlog.files import to_json
+    from pydplib.web.auditlog.lines import LineFilter, lines_of, narrow
     from pydplib.web.auditlog.models import Line
-    from pydplib.web.auditlog.reading import LineFilter, lines_of, narrow
 
     lines = Line.objects.all() if project is None else lines_of([project])
     wanted = LineFilter(action, actor, since and since.date(), until and until.date())
@@ -122,7 +122,7 @@ def export(home: Path | None, whole: bool, as_csv: bool, head_file: Path | None,
         raise click.UsageError("The head is JSON; use --csv with --lines.")
     _open(home)
     from pydplib.web.auditlog import verification
-    from pydplib.web.auditlog.exporting import head_to_json, to_csv, to_json
+    from pydplib.web.auditlog.files import head_to_json, to_csv, to_json
     from pydplib.web.auditlog.models import Line
 
     verdict = verification.verify()
@@ -154,7 +154,7 @@ def _open(home: Path | None) -> None:
 
 
 def _read_head(path: Path) -> tuple[int, str]:
-    from pydplib.web.auditlog.exporting import head_from_json
+    from pydplib.web.auditlog.files import head_from_json
 
     try:
         return head_from_json(path.read_text(encoding="utf-8"))
@@ -176,7 +176,7 @@ def _print(lines: list[Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from pydplib.web.auditlog.reading import show
+    from pydplib.web.auditlog.lines import show
 
     table = Table(box=None, header_style="bold")
     for name in ("Line", "When (UTC)", "Who", "What", "On", "Details"):

@@ -26,7 +26,7 @@ def command(file: Path, home: Path | None, encrypt: bool, passphrase_file: Path 
       pydplib backup /safe/pydplib-2026-11-16.backup --encrypt
       pydplib backup nightly.backup --passphrase-file /etc/pydplib/backup.pass
     """  # noqa: D301 - click needs the backspace itself
-    from pydplib.web.backups.saving import save
+    from pydplib.web.backups.backup import save
 
     passphrase = None
     if encrypt or passphrase_file is not None:
@@ -56,7 +56,7 @@ def restore_command(file: Path, home: Path | None, force: bool, passphrase_file:
       pydplib restore /safe/pydplib-2026-11-16.backup --home /srv/pydplib
     """  # noqa: D301 - click needs the backspace itself
     from pydplib.web.backups.container import is_encrypted
-    from pydplib.web.backups.restoring import check_free, restore
+    from pydplib.web.backups.restore import check_free, restore
 
     configuration = server_at(home)
     check_free(configuration.home, force=force)

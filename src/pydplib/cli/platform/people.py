@@ -61,13 +61,13 @@ def link(name: str, lost_phone: bool, home: Path | None) -> None:
     from pydplib.errors import ParameterError, did_you_mean
 
     open_platform(home)
-    from pydplib.web.people import links, managing
+    from pydplib.web.people import accounts, links
     from pydplib.web.people.models import User
 
     user = User.objects.filter(username__iexact=name).select_related("hospital").first()
     if user is None:
         known = User.objects.values_list("username", flat=True)
         raise ParameterError(f"Nobody is called '{name}' here.{did_you_mean(name, known)} See: pydplib people list.")
-    token = managing.rescue(user, lost_phone=lost_phone)
+    token = accounts.rescue(user, lost_phone=lost_phone)
     click.echo(f"For {user.username}, works once and for 24 hours; put your server's address before it:")
     click.echo(f"  {links.link_path(token)}")

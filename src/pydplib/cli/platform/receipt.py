@@ -109,7 +109,7 @@ def rotate(issuers: tuple[str, ...], home: Path | None) -> None:
     """
     open_platform(home)
     from pydplib.web.analyses.signing import rotate as make_key
-    from pydplib.web.auditlog.writing import recorded
+    from pydplib.web.auditlog.log import recorded
     from pydplib.web.people.models import Hospital
 
     holders = Hospital.objects.filter(key__in=issuers) if issuers else Hospital.objects.exclude(projects=None)

@@ -29,7 +29,7 @@ from pydplib.plot.tables import Fixed, NumberTable, PlusMinus
 from pydplib.release import Count, Crosstab, Histogram, Mean, Question, Release, Session
 from pydplib.release.group_quantiles import GroupQuantiles, group_quantiles
 from pydplib.release.postprocess import BOX_SHARES, box_data, non_negative
-from pydplib.release.words import MEASURED, MEASURED_GAUSSIAN
+from pydplib.release.words import TOGETHER
 from pydplib.schema import OTHER, Column, Schema
 
 Originals: TypeAlias = Sequence[Any] | None
@@ -50,7 +50,7 @@ def guarantee_of(releases: Sequence[Release]) -> str:
     """Return what is guaranteed about all releases of a figure together, and what they cost, in two sentences."""
     paid = list({release.key or str(place): release for place, release in enumerate(releases)}.values())
     if len(paid) == 1:
-        shared = paid[0].mechanism in (MEASURED, MEASURED_GAUSSIAN)
+        shared = paid[0].mechanism in TOGETHER
         often = ", once for all tables that were bought together" if shared else ""
         return f"{paid[0].guarantee.sentence} Cost: {paid[0].cost}{often}."
     nano = sum(round(release.epsilon * NANO) for release in paid)

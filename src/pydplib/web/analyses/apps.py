@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydplib.web.hooks import PlatformApp
+from pydplib.web import hooks
 
 
-class AnalysesConfig(PlatformApp):
+class AnalysesConfig(hooks.PlatformApp):
     """Registers the app under the short label ``analyses``."""
 
     name = "pydplib.web.analyses"

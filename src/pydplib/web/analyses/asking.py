@@ -25,20 +25,22 @@ from pydplib.receipt import Receipt
 from pydplib.release import Price, Question, Release, Session
 from pydplib.release.joint_purchases import judged_loss
 from pydplib.release.prices import Accuracy
-from pydplib.release.words import MEASURED, MEASURED_GAUSSIAN, words_of
+from pydplib.release.words import TOGETHER, words_of
 from pydplib.web.analyses.models import Analysis, scope_of
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign, sign
-from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.ledger.store import DatabaseStore
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Member, Project
 
 
 def ask(
-    project: Any,
-    user: Any,
-    place: Any,
+    project: Project,
+    user: User,
+    place: Member,
     question: Question,
     noise: Accuracy,
     *,
@@ -72,9 +74,9 @@ def ask(
 
 
 def _ask(
-    project: Any,
-    user: Any,
-    place: Any,
+    project: Project,
+    user: User,
+    place: Member,
     question: Question,
     noise: Accuracy,
     *,
@@ -146,7 +148,7 @@ def settle(session: Session, question: Question, noise: Accuracy) -> tuple[Accur
     return finer, session.price(question, **finer.options())
 
 
-def check_questions_today(project: Any, recipient: str, number: int = 1) -> None:
+def check_questions_today(project: Project, recipient: str, number: int = 1) -> None:
     """Raise ``TooManyQuestionsError`` if an organisation would ask too many paid questions in 24 hours.
 
     Args:
@@ -170,7 +172,7 @@ def check_questions_today(project: Any, recipient: str, number: int = 1) -> None
 
 
 @contextmanager
-def noting_refusals(user: Any, project: Any, place: Any) -> Iterator[None]:
+def noting_refusals(user: User, project: Project, place: Member) -> Iterator[None]:
     """Write a line for what budget or policy refused."""
     try:
         yield
@@ -194,8 +196,8 @@ def check_agreed(price: Price, at_most: float) -> None:
 
 
 def keep(
-    project: Any,
-    user: Any,
+    project: Project,
+    user: User,
     session: Session,
     snapshot: Snapshot,
     question: Question,
@@ -260,12 +262,12 @@ def keep(
 
 def part_of(release: Release) -> str:
     """Return which question of tables that were bought together a release answers; empty for a release of its own."""
-    if release.mechanism not in (MEASURED, MEASURED_GAUSSIAN):
+    if release.mechanism not in TOGETHER:
         return ""
     return part_name(release.question)
 
 
-def part_name(question: Mapping[str, Any]) -> str:
+def part_name(question: Mapping[str, object]) -> str:
     """Return the name of one question of tables that were bought together."""
     return hashlib.sha256(canonical_json(dict(question)).encode()).hexdigest()
 
@@ -282,7 +284,7 @@ def public_receipt_of(analysis: Any) -> Receipt:
     return sign(replace(kept, data=data, issued=""), project.hospital)
 
 
-def data_words(project: Any, snapshot: Snapshot) -> str:
+def data_words(project: Project, snapshot: Snapshot) -> str:
     """Return what a receipt says about the data: project, snapshot, table."""
     table = f", {snapshot.table_title}" if snapshot.group else ""
     return f"{project.name}, snapshot {snapshot.number}{table}"

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, overload
+from typing import overload
 
 from django.utils import timezone
 
@@ -26,7 +26,8 @@ from pydplib.web.analyses.sessions import limit_today, recipient_of
 from pydplib.web.design.values import epsilon, epsilon_left
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
-from pydplib.web.people.models import Hospital
+from pydplib.web.people.models import Hospital, User
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.words import DASHBOARD
 
 WORRY = 0.8
@@ -146,7 +147,7 @@ class Booking:
     refused: bool
 
 
-def own_purse(project: Any, user: Any, place: Any) -> BudgetState | None:
+def own_purse(project: Project, user: User, place: Member) -> BudgetState | None:
     """Return the budget of the user's organisation; none for roles that ask nothing."""
     if not can_use(place.role, "ask"):
         return None
@@ -166,7 +167,7 @@ def own_purse(project: Any, user: Any, place: Any) -> BudgetState | None:
     return BudgetState(user.hospital.name, 0.0, own.epsilon)
 
 
-def all_purses(project: Any) -> tuple[list[BudgetState], BudgetState]:
+def all_purses(project: Project) -> tuple[list[BudgetState], BudgetState]:
     """Return the budgets of all recipients, and the data set's; for owners and officers alone."""
     ledger, policy = DatabaseLedger(), project.policy
     entries = ledger.entries(lineage=project.key)
@@ -186,7 +187,7 @@ def all_purses(project: Any) -> tuple[list[BudgetState], BudgetState]:
     return sorted(found, key=lambda purse: -purse.percent), whole
 
 
-def limit_of(project: Any, policy: Policy, account: Account) -> Limit:
+def limit_of(project: Project, policy: Policy, account: Account) -> Limit:
     """Return what an account may spend today: the most that a role of the members gives, or what was opened."""
     if account.limit.relation != "add_remove":
         return account.limit
@@ -211,7 +212,7 @@ def _purse(name: str, account: Account, limit: Limit, entries: Iterable[Entry]) 
 
 
 def forecast(
-    project: Any, purse: BudgetState, *, recipient: str | None = None, now: dt.datetime | None = None
+    project: Project, purse: BudgetState, *, recipient: str | None = None, now: dt.datetime | None = None
 ) -> Forecast:
     """Return how long a budget lasts at the pace of the last 30 days, and how many usual questions it pays.
 
@@ -249,7 +250,7 @@ class Bookings(Sequence[Booking]):
         recipient: Whose entries; none for all, for owners and officers.
     """
 
-    def __init__(self, project: Any, *, titles: Mapping[str, str], recipient: str | None = None) -> None:
+    def __init__(self, project: Project, *, titles: Mapping[str, str], recipient: str | None = None) -> None:
         found = DatabaseLedger().entries(lineage=project.key, recipient=recipient)
         self._entries = [entry for entry in reversed(found) if entry.kind in KINDS]
         self._project, self._titles, self._recipient = project, titles, recipient

@@ -115,7 +115,7 @@ def _colours(release: Release, title: str) -> Figure:
     )
 
 
-def _boxes(release: Release, title: str, original: Any) -> Figure:
+def _boxes(release: Release, title: str, original: object) -> Figure:
     """Draw boxes from five released quantiles each."""
     release, original, left_out = without_noise_groups(release, original)
     groups = release.axes[:-1]

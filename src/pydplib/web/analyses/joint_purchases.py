@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.conf import settings
 
@@ -28,6 +27,8 @@ from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign
 from pydplib.web.intake.snapshots import published_snapshot
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Member, Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Bought:
     analyses: list[Analysis]
 
 
-def quote_all(project: Any, user: Any, place: Any, questions: Sequence[Question], said: Together) -> Price:
+def quote_all(project: Project, user: User, place: Member, questions: Sequence[Question], said: Together) -> Price:
     """Return what several tables would cost the user's organisation together; no row is read, nothing is spent.
 
     Raises:
@@ -57,7 +58,13 @@ def quote_all(project: Any, user: Any, place: Any, questions: Sequence[Question]
 
 
 def ask_all(
-    project: Any, user: Any, place: Any, questions: Sequence[Question], said: Together, *, at_most: float | None = None
+    project: Project,
+    user: User,
+    place: Member,
+    questions: Sequence[Question],
+    said: Together,
+    *,
+    at_most: float | None = None,
 ) -> Bought:
     """Pay for several tables as one release, look once, keep an analysis for each question; free if asked before.
 
@@ -112,7 +119,7 @@ def _number(questions: Sequence[Question]) -> int:
     return len({repr(question) for question in questions})
 
 
-def bought_tables(project: Any, user: Any, place: Any) -> list[MeasuredTables]:
+def bought_tables(project: Project, user: User, place: Member) -> list[MeasuredTables]:
     """Return the tables that the user's organisation has paid for, of the published snapshot.
 
     Tables with a field that the policy does not open to the user's role today are left out; while nothing is published,

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -49,7 +49,7 @@ class Analysis(models.Model):
         ordering = ("-made", "-id")
         indexes: ClassVar = [models.Index(fields=["project", "-made", "-id"], name="analyses_newest_first")]
 
-    def save(self, *args: Any, **more: Any) -> None:
+    def save(self, *args: object, **more: object) -> None:
         """Note what the policy asks about along with the rest."""
         if not self.scope:
             self.scope, self.nano_epsilon = facts_of(self.question, self.receipt)

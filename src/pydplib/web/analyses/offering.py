@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils import timezone
 
@@ -24,6 +23,7 @@ from pydplib.schema import Column, Schema
 from pydplib.web.analyses.sessions import asked_snapshot
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_tables
+from pydplib.web.projects.models import Member, Project
 
 _SMALL = 1e-6  # within any cap: this asks what is open, not what it costs
 
@@ -66,7 +66,7 @@ def of_table(snapshot: Snapshot, words: str) -> str:
     return f"{snapshot.table_title}: {words}" if snapshot.group else words
 
 
-def offer_for(project: Any, place: Any, table: str = "") -> Offer:
+def offer_for(project: Project, place: Member, table: str = "") -> Offer:
     """Return what a member may ask by the policy of this moment, read once and asked once for all fields.
 
     Args:
@@ -97,7 +97,7 @@ def offer_for(project: Any, place: Any, table: str = "") -> Offer:
 
 
 def decision_on(
-    project: Any, place: Any, schema: Schema, *, fields: Iterable[str] = (), filters: Iterable[str] = ()
+    project: Project, place: Member, schema: Schema, *, fields: Iterable[str] = (), filters: Iterable[str] = ()
 ) -> Decision:
     """Ask the policy whether any answer, however noisy, may use these fields for somebody today."""
     asked = _flow(project, place, schema, fields, filters)
@@ -105,7 +105,7 @@ def decision_on(
 
 
 def _flow(
-    project: Any, place: Any, schema: Schema, fields: Iterable[str], filters: Iterable[str]
+    project: Project, place: Member, schema: Schema, fields: Iterable[str], filters: Iterable[str]
 ) -> tuple[FlowSource, FlowAudience, Output, str]:
     """Return what would flow to somebody: an answer with the most noise, so that no cap closes it."""
     source = FlowSource.of(schema, project=project.key, fields=fields, filters=filters)

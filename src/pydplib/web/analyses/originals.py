@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +17,15 @@ from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.seeing import question_of, snapshot_of
 from pydplib.web.analyses.sessions import recipient_of
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.snapshots import folder, load_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.people.models import User
 
 _ANY = Fraction(1)  # an epsilon to prepare a plan with; no noise is drawn here
 
 
-def look_at_original(user: Any, analysis: Analysis) -> NDArray[np.float64]:
+def look_at_original(user: User, analysis: Analysis) -> NDArray[np.float64]:
     """Return the exact values in the shape of the release, after writing down in log and ledger who looks.
 
     Every record counts whole here: the original is what the snapshot says, not what bounding makes of it.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from pydplib.errors import CalibrationError, QuestionError
 from pydplib.release import Price, Question
@@ -11,9 +10,13 @@ from pydplib.release.prices import Accuracy
 from pydplib.release.session import Session
 from pydplib.web.analyses.asking import settle
 from pydplib.web.analyses.sessions import open_session
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Member, Project
 
 
-def quote(project: Any, user: Any, place: Any, question: Question, noise: Accuracy, *, table: str = "") -> Price:
+def quote(
+    project: Project, user: User, place: Member, question: Question, noise: Accuracy, *, table: str = ""
+) -> Price:
     """Return what a question would cost the user's organisation; no row is read, nothing is spent.
 
     Raises:

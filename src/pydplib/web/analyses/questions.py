@@ -73,7 +73,7 @@ def own_parts(kind: type[Question]) -> list[Part]:
     return [part for part in kind.parts if part.form]
 
 
-def edges_text(edges: Iterable[Any]) -> str:
+def edges_text(edges: Iterable[object]) -> str:
     """Return edges as a form shows them.
 
     Examples:
@@ -97,7 +97,7 @@ def parse_edges(text: str, column: Column) -> Bins:
     return Bins(parse_value(part, column) for part in parts)
 
 
-def parse_value(text: str, column: Column) -> Any:
+def parse_value(text: str, column: Column) -> object:
     """Read a number or a day as a column has it.
 
     Examples:
@@ -114,7 +114,7 @@ def parse_value(text: str, column: Column) -> Any:
     return value
 
 
-def values_of(column: Column) -> list[tuple[str, Any, str]]:
+def values_of(column: Column) -> list[tuple[str, object, str]]:
     """Return the public values of a category or yes/no column: a name for forms, the value, and its words.
 
     Examples:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from pydplib.budget.ledger import Quote
 from pydplib.budget.units import NANO, show_nano
@@ -19,8 +18,10 @@ from pydplib.web.analyses.asking import keep, release_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.seeing import question_of, snapshot_of
 from pydplib.web.analyses.sessions import open_session, recipient_of
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Member, Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class SharedOffer:
         return max(0.0, self.quote.bar.total - self.quote.bar.spent)
 
 
-def offer_for(project: Any, user: Any, place: Any, digests: Iterable[str]) -> SharedOffer | None:
+def offer_for(project: Project, user: User, place: Member, digests: Iterable[str]) -> SharedOffer | None:
     """Return what a user's organisation would pay to receive releases; none if it has paid for all, or pays nothing.
 
     Args:
@@ -73,7 +74,7 @@ def offer_for(project: Any, user: Any, place: Any, digests: Iterable[str]) -> Sh
     return SharedOffer(unpaid, session.quote(*(costs[digest] for digest in unpaid)))
 
 
-def receive(project: Any, user: Any, place: Any, digests: Iterable[str], *, agreed: int, subject: str) -> None:
+def receive(project: Project, user: User, place: Member, digests: Iterable[str], *, agreed: int, subject: str) -> None:
     """Pay for releases from the budget of the user's organisation; what it has paid for before is free.
 
     Each is a debit of its own. Should one of them fail, those before it are paid and seen, and the others are offered
@@ -117,7 +118,7 @@ def receive(project: Any, user: Any, place: Any, digests: Iterable[str], *, agre
     )
 
 
-def receive_analysis(user: Any, place: Any, analysis: Analysis, *, agreed: int) -> Analysis:
+def receive_analysis(user: User, place: Member, analysis: Analysis, *, agreed: int) -> Analysis:
     """Receive an analysis that is shared with a role; return the organisation's own, which it keeps."""
     receive(analysis.project, user, place, [analysis.digest], agreed=agreed, subject=analysis.key)
     session, _ = open_session(analysis.project, user, place)

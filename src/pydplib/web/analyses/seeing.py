@@ -9,20 +9,21 @@ from typing import Any
 
 from django.db.models import CharField, Max, Min, Q, QuerySet, Value
 from django.db.models.functions import Concat
-from django.http import Http404
+from django.http import Http404, HttpRequest
 from django.utils import timezone
 
 from pydplib.budget.units import show_nano
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.policy import PARTNER_ROLES, Decision, FlowAudience, FlowSource, Output, may_flow
+from pydplib.policy import PARTNER_ROLES, Decision, FlowAudience, FlowSource, Output, Policy, may_flow
 from pydplib.release import Question
 from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.sessions import recipient_of
-from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
-from pydplib.web.projects.models import Member
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.words import DASHBOARD
 
 AUDIENCES = PARTNER_ROLES
@@ -44,7 +45,7 @@ def snapshot_of(analysis: Analysis) -> Snapshot:
 
 
 def decision_for(
-    analysis: Analysis, place: Any, *, own: bool = False, policy: Any = None, schema: Schema | None = None
+    analysis: Analysis, place: Member, *, own: bool = False, policy: Policy | None = None, schema: Schema | None = None
 ) -> Decision:
     """Ask the door whether the released values may go to somebody's role and groups, by the policy of today.
 
@@ -66,19 +67,19 @@ def decision_for(
     return may_flow(source, audience, output, project.purpose, policy=rules, on=timezone.localdate())
 
 
-def is_own(analysis: Analysis, user: Any, place: Any) -> bool:
+def is_own(analysis: Analysis, user: User, place: Member) -> bool:
     """Return whether the user's organisation paid; who looks through another role's eyes belongs to no partner."""
     return not place.preview and analysis.recipient == recipient_of(user)
 
 
-def concerns(analysis: Analysis, user: Any, place: Any) -> bool:
+def concerns(analysis: Analysis, user: User, place: Member) -> bool:
     """Return whether an analysis is somebody's business: own organisation's, shared with the role, or all of them."""
     if place.can("read_all_ledgers"):
         return True
     return is_own(analysis, user, place) or place.role in analysis.shared_with
 
 
-def payer_for(analysis: Analysis, user: Any, place: Any, names: Mapping[str, str]) -> str:
+def payer_for(analysis: Analysis, user: User, place: Member, names: Mapping[str, str]) -> str:
     """Return the name of who paid, as far as it is somebody's business: the own organisation, or whoever sees all.
 
     Args:
@@ -92,7 +93,7 @@ def payer_for(analysis: Analysis, user: Any, place: Any, names: Mapping[str, str
     return ""
 
 
-def visible(project: Any, user: Any, place: Any) -> QuerySet[Analysis]:
+def visible(project: Project, user: User, place: Member) -> QuerySet[Analysis]:
     """Return the analyses that somebody may see now, newest first; filtered, counted and paged by the database.
 
     The policy is asked once for all questions about the same fields, conditions and snapshot, not once per answer.
@@ -133,7 +134,7 @@ def _shared_with(rows: Any, role: str) -> list[int]:
     return [pk for pk, roles in shared if role in roles]
 
 
-def _allowed(rows: Any, place: Any, policy: Any, facts: _Facts, *, own: bool) -> Q:
+def _allowed(rows: Any, place: Member, policy: Policy, facts: _Facts, *, own: bool) -> Q:
     """Return the condition that an analysis is one of these rows and the policy lets it through."""
     kinds = rows.annotate(sign=_SIGN).order_by().values("sign", "snapshot")
     by_cap: dict[int | None, list[str]] = {}
@@ -162,14 +163,14 @@ def _allowed(rows: Any, place: Any, policy: Any, facts: _Facts, *, own: bool) ->
     return found & Q(pk__in=rows.order_by().values("pk"))
 
 
-def is_received(analysis: Analysis, user: Any, place: Any) -> bool:
+def is_received(analysis: Analysis, user: User, place: Member) -> bool:
     """Return whether a user may read the numbers: their organisation has paid for them, or they hold the rows."""
     if place.preview or place.can("see_raw"):
         return True
     return bool(DatabaseLedger().paid_by(recipient_of(user), [analysis.digest]))
 
 
-def check_see(request: Any) -> Analysis:
+def check_see(request: HttpRequest) -> Analysis:
     """Return the analysis of the address if the user may read its numbers.
 
     Raises:
@@ -186,7 +187,7 @@ def check_see(request: Any) -> Analysis:
     return analysis
 
 
-def check_concerns(request: Any) -> Analysis:
+def check_concerns(request: HttpRequest) -> Analysis:
     """Return the analysis of the address if it is the user's business and the policy lets it through.
 
     Raises:
@@ -208,7 +209,7 @@ def audiences_for(analysis: Analysis) -> list[tuple[str, Decision]]:
     return [(role, decision_for(analysis, Member.as_role(role))) for role in AUDIENCES]
 
 
-def share(actor: Any, analysis: Analysis, roles: Iterable[str]) -> None:
+def share(actor: User, analysis: Analysis, roles: Iterable[str]) -> None:
     """Show an analysis to all members in these roles; each must be allowed by the policy.
 
     The data set has paid for it already. Each organisation pays from its own budget when it wants to read it.

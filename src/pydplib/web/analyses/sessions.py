@@ -17,15 +17,17 @@ from pydplib.schema import Schema
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import load_snapshot, published_snapshot, published_tables
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Member, Project
 
 
-def recipient_of(user: Any) -> str:
+def recipient_of(user: User) -> str:
     """Return whose budget pays: the user's organisation, because colleagues talk to each other."""
     key: str = user.hospital.key
     return key
 
 
-def asked_snapshot(project: Any, table: str = "") -> Snapshot:
+def asked_snapshot(project: Project, table: str = "") -> Snapshot:
     """Return the snapshot that questions are answered from; raise ``PolicyError`` while nothing is published.
 
     Args:
@@ -46,7 +48,13 @@ def asked_snapshot(project: Any, table: str = "") -> Snapshot:
 
 
 def open_session(
-    project: Any, user: Any, place: Any, *, preview: bool = False, table: str = "", snapshot: Snapshot | None = None
+    project: Project,
+    user: User,
+    place: Member,
+    *,
+    preview: bool = False,
+    table: str = "",
+    snapshot: Snapshot | None = None,
 ) -> tuple[Session, Snapshot]:
     """Return a session of the user's organisation on the project's published snapshot.
 
@@ -171,7 +179,7 @@ class PinnedRows(NothingToRead):
         """Return how a plan would be answered; a file that is gone or was changed is noticed here, before the debit."""
         return self.engine.explain(plan)
 
-    def bounded(self, *values: Any, **options: Any) -> Any:
+    def bounded(self, *values: object, **options: object) -> Any:
         """Return the rows with bounded persons, as the engine has them."""
         return self.engine.bounded(*values, **options)
 

@@ -52,7 +52,7 @@ class PublishedKey:
         }
 
 
-def sign(receipt: Receipt, hospital: Any) -> Receipt:
+def sign(receipt: Receipt, hospital: Hospital) -> Receipt:
     """Return the receipt in the organisation's name, with its id, signed by its current key (made at the first use)."""
     from dataclasses import replace
 
@@ -84,17 +84,17 @@ def issuer_keys() -> list[IssuerKey]:
     return [IssuerKey(key.public_key, key.issuer_id) for key in published_keys()]
 
 
-def current_key_id(hospital: Any) -> str:
+def current_key_id(hospital: Hospital) -> str:
     """Return the short name of the key that signs for an organisation; it is made if there is none."""
     return key_id(_current(hospital.key).public_key())
 
 
-def keys_document(issuer_id: str | None = None) -> dict[str, Any]:
+def keys_document(issuer_id: str | None = None) -> dict[str, object]:
     """Return the public keys as ``/receipts/keys`` shows them and ``pydplib receipt verify --keys`` reads them."""
     return {"format": "pydplib-receipt-keys/1", "keys": [key.to_dict() for key in published_keys(issuer_id)]}
 
 
-def check_can_sign(hospital: Any) -> None:
+def check_can_sign(hospital: Hospital) -> None:
     """Raise before anything is paid if no receipt could be signed for it.
 
     Raises:
@@ -109,7 +109,7 @@ def check_can_sign(hospital: Any) -> None:
         ) from None
 
 
-def rotate(hospital: Any) -> str:
+def rotate(hospital: Hospital) -> str:
     """Make a new current key of an organisation and return its short name; earlier receipts stay verifiable."""
     return key_id(_make(hospital.key).public_key())
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from pydplib.errors import BudgetError, PolicyError
 from pydplib.policy import can_use
 from pydplib.web import hooks
 from pydplib.web.analyses.sessions import open_session, recipient_of
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project
@@ -28,7 +27,7 @@ class SizesBought:
         return self.all - self.paid
 
 
-def buy_sizes(project: Any, snapshot: Snapshot, *, actor: Any) -> SizesBought:
+def buy_sizes(project: Project, snapshot: Snapshot, *, actor: User) -> SizesBought:
     """Let every organisation that may ask pay for the noisy numbers that the owner chose, at the owner's epsilon.
 
     The number of records makes prices; the histogram of rows per person lets answers say what the limit leaves out.

@@ -47,7 +47,7 @@ from pydplib.web.analyses.seeing import (
     visible,
 )
 from pydplib.web.analyses.sessions import recipient_of
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.design.forms import seen
 from pydplib.web.design.values import table_cells
 from pydplib.web.intake.snapshots import published_snapshot, published_tables
@@ -246,7 +246,7 @@ def _again(item: Analysis, schema: Schema, table: str) -> str:
 
 def _entry(
     item: Analysis, request: HttpRequest, current: set[str], titles: dict[str, str], names: dict[str, str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     receipt = Receipt.from_json(item.receipt) if item.receipt else None
     own = item.recipient == recipient_of(request.user)
     sees_all = request.member.can("read_all_ledgers")

@@ -22,7 +22,7 @@ from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.intake.snapshots import published_tables
 from pydplib.web.projects.permissions import door
-from pydplib.web.projects.requesting import binding_row
+from pydplib.web.projects.requests import binding_row
 from pydplib.web.projects.words import plain
 
 
@@ -138,7 +138,7 @@ def _shown(request: HttpRequest, form: QuestionForm) -> dict[str, Any]:
     return values
 
 
-def _frame(request: HttpRequest) -> dict[str, Any]:
+def _frame(request: HttpRequest) -> dict[str, object]:
     project = request.project
     return {
         "project": project,

@@ -18,11 +18,12 @@ from pydplib.web.analyses.budgets import Bookings, all_purses, forecast, own_pur
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.analyses.views_ask import more_url
-from pydplib.web.auditlog.reading import LineFilter, lines_of, narrow, show
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.lines import LineFilter, lines_of, narrow, show
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.snapshots import published_snapshot
+from pydplib.web.ledger.checks import verify_ledger
 from pydplib.web.ledger.database import DatabaseLedger
-from pydplib.web.ledger.housekeeping import verify_ledger
+from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import door
 
 REFUSALS = 20
@@ -69,7 +70,7 @@ def budget_head(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _own(request: HttpRequest) -> dict[str, Any]:
+def _own(request: HttpRequest) -> dict[str, object]:
     project, user = request.project, request.user
     purse = own_purse(project, user, request.member)
     if purse is None or request.member.preview:
@@ -101,6 +102,6 @@ def _all(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _titles(project: Any) -> dict[str, str]:
+def _titles(project: Project) -> dict[str, str]:
     snapshot = published_snapshot(project)
     return {} if snapshot is None else titles_of(Schema.from_json(snapshot.schema))

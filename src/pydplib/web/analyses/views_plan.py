@@ -35,7 +35,7 @@ _EFFECTS = {
     "means": "Difference of the averages",
     "survival": "Hazard ratio, e.g. 0.6",
 }
-_NUMBERS: dict[str, tuple[str, Any, float, float]] = {
+_NUMBERS: dict[str, tuple[str, object, float, float]] = {
     "baseline": ("Share in the first group", 0.3, 0.001, 0.999),
     "effect": ("Effect", None, -1e6, 1e6),
     "deviation": ("Standard deviation of the values", None, 1e-6, 1e9),
@@ -83,12 +83,12 @@ class PlanForm(forms.Form):
                 self.data[name] = f"{initial:g}"
 
     @property
-    def design_fields(self) -> list[Any]:
+    def design_fields(self) -> list[object]:
         """The fields of the design."""
         return [self[name] for name in _OWN[self.data["kind"]]]
 
     @property
-    def goal_fields(self) -> list[Any]:
+    def goal_fields(self) -> list[object]:
         """Persons, epsilon and the goal."""
         return [self[name] for name in ("n", "epsilon", "power", "margin") if name in self.fields]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import HttpRequest
 from ninja import NinjaAPI
 from ninja.security import HttpBearer
 
 from pydplib._version import __version__
 from pydplib.web.api import problems
-from pydplib.web.api.parsing import StrictParser
+from pydplib.web.api.parser import StrictParser
 from pydplib.web.api.routers import ROUTERS
 
 PREFIX = "/api/v1/"
@@ -19,11 +17,11 @@ PREFIX = "/api/v1/"
 class GuardedBearer(HttpBearer):
     """Names the scheme in the OpenAPI document, and refuses any request that did not come through the guard."""
 
-    def __call__(self, request: HttpRequest) -> Any:
+    def __call__(self, request: HttpRequest) -> object:
         """Return the token that the guard found; the header is not read again."""
         return getattr(request, "token", None)
 
-    def authenticate(self, request: HttpRequest, token: str) -> Any:
+    def authenticate(self, request: HttpRequest, token: str) -> object:
         """Never reached: ``__call__`` asks the guard."""
         return None
 
@@ -47,6 +45,6 @@ for _kind in (Exception, *api._exception_handlers):
     api.add_exception_handler(_kind, problems.answer)
 
 
-def openapi_document() -> dict[str, Any]:
+def openapi_document() -> dict[str, object]:
     """Return the OpenAPI document of all operations."""
     return dict(api.get_openapi_schema(path_prefix=PREFIX))

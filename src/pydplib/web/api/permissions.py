@@ -27,12 +27,13 @@ from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import Power, check_use
 from pydplib.web.api import tokens
 from pydplib.web.api.models import ApiToken
-from pydplib.web.api.parsing import check_length
+from pydplib.web.api.parser import check_length
 from pydplib.web.api.problems import answer, problem
-from pydplib.web.auditlog.writing import through_token
+from pydplib.web.auditlog.log import through_token
+from pydplib.web.people.models import User
 from pydplib.web.people.permissions import Door, note_refusal
 from pydplib.web.people.second_factor import is_guarded
-from pydplib.web.projects.models import Member
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.permissions import find, note_stranger
 
 
@@ -62,7 +63,7 @@ def entry(
     return lambda operation: _hang(operation, OperationRule(power, scope, of))
 
 
-def open_to_all(operation: Any) -> Any:
+def open_to_all(operation: object) -> object:
     """Let anybody in, without a token."""
     return _hang(operation, OperationRule(public=True))
 
@@ -114,7 +115,7 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
         return response
 
     @functools.wraps(inner)
-    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+    def guarded(request: HttpRequest, **kwargs: object) -> HttpResponse:
         with through_token() as name_token:
             try:
                 return opened(request, kwargs, name_token)
@@ -159,7 +160,7 @@ def enter(
         raise
 
 
-def member_of(user: Any, project: Any) -> Member | None:
+def member_of(user: User, project: Project) -> Member | None:
     """Return a user's place in a project as it is in the database now; there is no preview by token."""
     return Member.objects.filter(project=project, user=user).first()
 

@@ -12,7 +12,7 @@ from ninja.errors import HttpError, ValidationError
 from pydplib.errors import BudgetError, PydplibError
 from pydplib.web import room
 from pydplib.web.api.tokens import NoToken, TooOften
-from pydplib.web.ledger.pausing import FOR_OTHERS, PausedLedgerError
+from pydplib.web.ledger.pauses import FOR_OTHERS, PausedLedgerError
 
 _log = logging.getLogger("pydplib.web.api")
 
@@ -23,7 +23,7 @@ UNKNOWN_CALLER = (
 
 
 def problem(
-    status: int, error: str, *, kind: str = "", headers: dict[str, str] | None = None, **more: Any
+    status: int, error: str, *, kind: str = "", headers: dict[str, str] | None = None, **more: object
 ) -> HttpResponse:
     """Return an error as JSON; ``kind`` is the class in ``pydplib.errors``, for clients."""
     body = {"error": error, "kind": kind, "asked": None, "left": None} | more
@@ -67,7 +67,7 @@ def _kind(error: PydplibError) -> str:
     return next(each.__name__ for each in type(error).__mro__ if each.__module__ == PydplibError.__module__)
 
 
-def _validation_words(errors: list[dict[str, Any]]) -> str:
+def _validation_words(errors: list[dict[str, object]]) -> str:
     """Return the first faults by place and rule. The values are left out, and so are names that may be values."""
     found = [f"{_place(error.get('loc', ()))}: {_rule(error)}" for error in errors[:3]]
     more = f" ({len(errors) - 3} more)" if len(errors) > 3 else ""

@@ -16,6 +16,7 @@ from pydplib.release.statistics import offered_statistics
 from pydplib.release.statistics.question import OfColumn
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import Offer, decision_on
+from pydplib.web.projects.models import Member, Project
 
 _BIG = 2**53
 
@@ -124,10 +125,10 @@ class _OneOfStatistics:
     """Any statistic of the registry, as it is when a question comes or the document is written."""
 
     @property
-    def _known(self) -> TypeAdapter[Any]:
+    def _known(self) -> TypeAdapter[object]:
         return _adapter(tuple(offered_statistics().values()))
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> object:
         return core_schema.no_info_plain_validator_function(lambda sent: self._known.validate_python(sent))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
@@ -206,7 +207,7 @@ def check_names(question: Question, schema: Schema, opened: Iterable[str]) -> No
             raise QuestionError(f"There is no field {shown}.{did_you_mean(name, opened)}")
 
 
-def check_opened(question: Question, offer: Offer, project: Any, place: Any) -> None:
+def check_opened(question: Question, offer: Offer, project: Project, place: Member) -> None:
     """Raise ``PolicyError`` for a field that is not opened: before an error could tell what values it has.
 
     Free texts, among them the person column, are left to the questions' own rules: those have no values to tell.

@@ -8,7 +8,7 @@ import re
 import secrets
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
@@ -16,7 +16,7 @@ from django.utils import timezone
 from pydplib.errors import ParameterError, PolicyError, did_you_mean
 from pydplib.web import hooks
 from pydplib.web.api.models import ApiToken
-from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.auditlog.log import Log, record, recorded
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.models import User, hash_of
 from pydplib.web.people.rate_limits import SKEW
@@ -56,7 +56,7 @@ class TooOften(Exception):
 
 
 def make_token(
-    user: Any, *, name: str, scopes: Collection[str], days: int, second_factor: bool
+    user: User, *, name: str, scopes: Collection[str], days: int, second_factor: bool
 ) -> tuple[ApiToken, str]:
     """Return a new token's row and the token itself, which is shown once and stored nowhere.
 
@@ -104,7 +104,7 @@ def token_of(user: User, key: str) -> ApiToken | None:
 
 
 @hooks.user_disabled.register
-def revoke_all(user: Any, log: Any) -> int:
+def revoke_all(user: User, log: Log) -> int:
     """End every token of a user, inside the transaction of the change that asks for it; returns how many.
 
     Args:
@@ -117,7 +117,7 @@ def revoke_all(user: Any, log: Any) -> int:
     return ended
 
 
-def tokens_of(user: Any) -> list[ApiToken]:
+def tokens_of(user: User) -> list[ApiToken]:
     """Return a user's tokens, the newest first."""
     return list(ApiToken.objects.filter(user=user))
 

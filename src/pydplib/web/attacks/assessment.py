@@ -22,9 +22,9 @@ from pydplib.attack import AUDIENCES
 from pydplib.errors import MissingExtraError
 from pydplib.plot.attacks import name_of
 from pydplib.policy import DEFAULT_BUDGETS, ROLES
-from pydplib.web.attacks.giving import Given, given_to_all, if_all_is_spent
+from pydplib.web.attacks.figures import results_of
 from pydplib.web.attacks.models import AttackRun
-from pydplib.web.attacks.showing import results_of
+from pydplib.web.attacks.recipients import Given, given_to_all, if_all_is_spent
 from pydplib.web.attacks.verdicts import verdict_of
 from pydplib.web.auditlog.models import Line
 from pydplib.web.intake.models import Snapshot
@@ -169,13 +169,16 @@ def _tried(run: AttackRun) -> dict[str, Any]:
 
 def _measures(project: Any) -> dict[str, Any]:
     """Art. 35(7)(d): what is done about it, and how that can be shown."""
-    owners = project.members.filter(role="owner", user__is_active=True).count()
+    owners = project.active_owners().count()
     lines = Line.objects.filter(project=project.key)
     newest = lines.order_by("-number").first()
     return {
         "listed": record_of_processing(project)["measures"],
         "owners": owners,
-        "officers": project.members.filter(role="data_protection_officer", user__is_active=True).count(),
+        "officers": sum(
+            member.can("read_log") and not member.can("see_raw")
+            for member in project.members.filter(user__is_active=True)
+        ),
         "lines": lines.count(),
         "head": "" if newest is None else newest.hash,
     }

@@ -7,9 +7,9 @@ from typing import Any
 
 from django import forms
 
-from pydplib.web.attacks.giving import Given
 from pydplib.web.attacks.models import AttackRun
-from pydplib.web.attacks.running import MINUTES
+from pydplib.web.attacks.recipients import Given
+from pydplib.web.attacks.runs import MINUTES
 
 
 class StartForm(forms.Form):
@@ -30,7 +30,7 @@ class StartForm(forms.Form):
         initial=5,
     )
 
-    def __init__(self, *args: Any, given: Sequence[Given], whole: Sequence[Given], **more: Any) -> None:
+    def __init__(self, *args: object, given: Sequence[Given], whole: Sequence[Given], **more: object) -> None:
         super().__init__(*args, **more)
         subject: Any = self.fields["subject"]
         subject.choices = [

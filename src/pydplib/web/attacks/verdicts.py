@@ -7,7 +7,7 @@ from typing import Any
 
 from pydplib.attack import AUDIENCES
 from pydplib.policy import ROLES
-from pydplib.web.attacks.giving import Given
+from pydplib.web.attacks.recipients import Given
 
 
 def verdict_of(given: Given, result: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from pydplib.errors import MissingExtraError
-from pydplib.web.attacks import running, showing
+from pydplib.web.attacks import figures, runs
 from pydplib.web.attacks.assessment import assess, missing_part, to_pdf
 from pydplib.web.attacks.forms import StartForm
-from pydplib.web.attacks.giving import given_to_all, if_all_is_spent
+from pydplib.web.attacks.launch import runs_of, start_run
 from pydplib.web.attacks.models import AttackRun
-from pydplib.web.attacks.starting import runs_of, start_run
-from pydplib.web.auditlog.writing import record
+from pydplib.web.attacks.recipients import given_to_all, if_all_is_spent
+from pydplib.web.auditlog.log import record
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.permissions import door
 
@@ -25,14 +25,14 @@ _State: Any = AttackRun.State
 
 @door("read_log")
 @require_safe
-def attacks(request: Any) -> HttpResponse:
+def attacks(request: HttpRequest) -> HttpResponse:
     """Show what every recipient could learn by the guarantees alone, and the runs so far."""
     given, whole = given_to_all(request.project), if_all_is_spent(request.project)
     values = {
         "project": request.project,
         "given": given,
         "whole": whole,
-        "curve": showing.bound_curve([*given, *whole]),
+        "curve": figures.bound_curve([*given, *whole]),
         "form": StartForm(given=given, whole=whole),
         "runs": runs_of(request.project),
     }
@@ -73,7 +73,7 @@ def assessment_pdf(request: Any) -> HttpResponse:
 
 @door("read_log")
 @require_POST
-def attack_start(request: Any) -> HttpResponse:
+def attack_start(request: HttpRequest) -> HttpResponse:
     """Begin a run."""
     given, whole = given_to_all(request.project), if_all_is_spent(request.project)
     form = StartForm(request.POST, given=given, whole=whole)
@@ -86,62 +86,62 @@ def attack_start(request: Any) -> HttpResponse:
 
 @door("read_log", of=AttackRun)
 @require_safe
-def attack(request: Any) -> HttpResponse:
+def attack(request: HttpRequest) -> HttpResponse:
     """Show a run: how far it is, or what it found."""
     run: AttackRun = request.target
     values: dict[str, Any] = {
         "run": run,
         "project": run.project,
-        "stalled": running.is_stalled(run),
+        "stalled": runs.is_stalled(run),
         "breadcrumb": [("Attacks", f"/attacks?project={run.project.key}"), (run.name, "")],
     }
     if run.state == _State.DONE:
         result = run.result
-        simulated = showing.results_of(result["simulated"])
+        simulated = figures.results_of(result["simulated"])
         values |= {
             "result": result,
-            "heads": showing.HEADS,
-            "loss": [(words, f"ε {number:.4g}") for words, number in showing.loss_rows(result["given"])],
+            "heads": figures.HEADS,
+            "loss": [(words, f"ε {number:.4g}") for words, number in figures.loss_rows(result["given"])],
             "bound": f"{100 * result['given']['bound']:.2f} %",
-            "simulated": (showing.drawings_of(simulated, "statistics"), showing.rows_of(simulated)),
+            "simulated": (figures.drawings_of(simulated, "statistics"), figures.rows_of(simulated)),
             "tables": [_table(place, table) for place, table in enumerate(result["tables"], start=1)],
         }
     return render(request, "attacks/run.html", values)
 
 
 def _table(place: int, table: dict[str, Any]) -> dict[str, Any]:
-    found = showing.results_of(table["attacks"])
-    return {**table, "drawings": showing.drawings_of(found, f"table-{place}"), "rows": showing.rows_of(found)}
+    found = figures.results_of(table["attacks"])
+    return {**table, "drawings": figures.drawings_of(found, f"table-{place}"), "rows": figures.rows_of(found)}
 
 
 @door("read_log", of=AttackRun)
 @require_safe
-def attack_progress(request: Any) -> HttpResponse:
+def attack_progress(request: HttpRequest) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a run that ended sends the page on."""
     run: AttackRun = request.target
     response = render(request, "attacks/_progress.html", {"run": run})
-    if run.state == _State.DONE or running.is_stalled(run):
+    if run.state == _State.DONE or runs.is_stalled(run):
         response["HX-Refresh"] = "true"
     return response
 
 
 @door("read_log", of=AttackRun)
 @require_POST
-def attack_run(request: Any) -> HttpResponse:
+def attack_run(request: HttpRequest) -> HttpResponse:
     """Go on with a run that was broken off."""
     run: AttackRun = request.target
-    if running.is_stalled(run):
-        running.start(run)
+    if runs.is_stalled(run):
+        runs.start(run)
     return redirect("attack", key=run.key)
 
 
 @door("read_log", of=AttackRun)
 @require_POST
-def attack_discard(request: Any) -> HttpResponse:
+def attack_discard(request: HttpRequest) -> HttpResponse:
     """Forget a run."""
     project = request.project
     try:
-        running.discard(request.target, actor=request.user)
+        runs.discard(request.target, actor=request.user)
         messages.success(request, "The run is discarded.")
     except LostClaimError:
         messages.error(request, "It is being worked on. Wait until it has ended.")
@@ -150,12 +150,12 @@ def attack_discard(request: Any) -> HttpResponse:
 
 @door("read_log", of=AttackRun)
 @require_safe
-def attack_report(request: Any) -> HttpResponse:
+def attack_report(request: HttpRequest) -> HttpResponse:
     """Hand out the leak report as one HTML file."""
     run: AttackRun = request.target
     if run.state != _State.DONE:
         raise Http404
     record(request.user, "attack.report", run.key, project=run.project)
-    response = HttpResponse(showing.html_report(run), content_type="text/html; charset=utf-8")
+    response = HttpResponse(figures.html_report(run), content_type="text/html; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="leak-report-{run.key}.html"'
     return response

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from pydplib.web.auditlog.reading import lines_of
+from pydplib.web.auditlog.lines import lines_of
 from pydplib.web.auditlog.words import REFUSING
 
 REFUSALS = 5

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 
 LINES = 20
 """Refusals of one user in one project that are lines of their own, per window."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from pydplib.policy import ROLES
 from pydplib.web.design.values import short_id
@@ -208,7 +207,7 @@ NAMED = 3
 """How many entries of a list a reader sees; the exports have them all."""
 
 
-def facts_words(facts: Mapping[str, Any]) -> str:
+def facts_words(facts: Mapping[str, object]) -> str:
     """Return the details of a line as one short text.
 
     Examples:
@@ -222,7 +221,7 @@ def facts_words(facts: Mapping[str, Any]) -> str:
     return "; ".join(f"{name.replace('_', ' ')}: {_plain(value)}" for name, value in ordered)
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name.replace('_', ' ')} {_plain(inner)}" for name, inner in value.items()) or "–"
     if isinstance(value, list):

@@ -29,7 +29,7 @@ def copy_sqlite(source: Path, target: Path) -> None:
         raise EngineError("The database is damaged: restore an earlier backup.")
 
 
-def dump_postgres(database: dict[str, Any], target: Path) -> None:
+def dump_postgres(database: dict[str, object], target: Path) -> None:
     """Dump a PostgreSQL database in one transaction."""
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     _run(
@@ -46,7 +46,7 @@ def dump_postgres(database: dict[str, Any], target: Path) -> None:
     )
 
 
-def restore_postgres(database: dict[str, Any], source: Path, *, clean: bool) -> None:
+def restore_postgres(database: dict[str, object], source: Path, *, clean: bool) -> None:
     """Bring a dump back in one transaction: all of it, or nothing."""
     options = ["--clean", "--if-exists"] if clean else []
     _run(

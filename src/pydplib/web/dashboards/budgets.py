@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from pydplib.budget.rules import spent
 from pydplib.budget.units import NANO
 from pydplib.release.accounts import find_account
 from pydplib.web.dashboards.models import AUDIENCES
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.projects.models import Project
 from pydplib.web.projects.words import DASHBOARD
 
 
@@ -23,7 +23,7 @@ class DashboardPurse:
     total: float
 
 
-def purses(project: Any) -> list[DashboardPurse]:
+def purses(project: Project) -> list[DashboardPurse]:
     """Return the budget of every audience that the policy speaks of."""
     ledger = DatabaseLedger()
     found = []

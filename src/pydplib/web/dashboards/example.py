@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pydplib.web.dashboards import planning
-from pydplib.web.dashboards.pricing import bill_for
-from pydplib.web.dashboards.publishing import count_records, publish
+from pydplib.web.dashboards import plans
+from pydplib.web.dashboards.editions import count_records, publish
+from pydplib.web.dashboards.prices import bill_for
+from pydplib.web.projects.models import Project
 
 _FIGURES = ("2", "3", "4", "5", "reports-by-year", "age-by-year")
 DASHBOARDS: tuple[tuple[str, str, str, tuple[str, ...], dict[str, float]], ...] = (
@@ -32,13 +33,13 @@ DASHBOARDS: tuple[tuple[str, str, str, tuple[str, ...], dict[str, float]], ...] 
 would blur away, and for the large tables, whose price would follow a noisy number of records past the budget."""
 
 
-def publish_examples(owner: Any, project: Any, *, step: Callable[[str], None] = lambda _: None) -> None:
+def publish_examples(owner: Any, project: Project, *, step: Callable[[str], None] = lambda _: None) -> None:
     """Make and publish a dashboard for each audience; calls ``step`` with the title of each."""
     for audience, title, intro, names, prices in DASHBOARDS:
         step(title)
-        made = planning.make_dashboard(owner, project, title=title, audience=audience, intro=intro)
-        planning.add_ready_made(owner, made, names)
+        made = plans.make_dashboard(owner, project, title=title, audience=audience, intro=intro)
+        plans.add_ready_made(owner, made, names)
         for name, epsilon in prices.items():
-            planning.set_price(owner, made.figures.get(name=name), epsilon)
+            plans.set_price(owner, made.figures.get(name=name), epsilon)
         count_records(owner, made)
         publish(owner, made, agreed=bill_for(made).nano)

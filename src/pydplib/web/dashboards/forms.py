@@ -51,7 +51,7 @@ class PickForm(forms.Form):
     paper = forms.MultipleChoiceField(label="Paper mode", required=False, widget=forms.CheckboxSelectMultiple)
     analysis = forms.ChoiceField(label="An analysis of your organisation", required=False)
 
-    def __init__(self, *args: Any, ready: Any, paper: Any, analyses: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, ready: Any, paper: Any, analyses: Any, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         for name, choices in (("ready", ready), ("paper", paper)):
             if choices:
@@ -75,7 +75,7 @@ class FigureQuestionForm(forms.Form):
     by2 = forms.ChoiceField(label="And by", required=False)
     title = forms.CharField(label="Title", max_length=120, required=False)
 
-    def __init__(self, *args: Any, schema: Schema, **kwargs: Any) -> None:
+    def __init__(self, *args: object, schema: Schema, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.schema = schema
         titles = titles_of(schema)

@@ -13,8 +13,8 @@ from pydplib.errors import ParameterError
 from pydplib.web.analyses.receiving import receive
 from pydplib.web.dashboards.budgets import purses
 from pydplib.web.dashboards.models import Dashboard
-from pydplib.web.dashboards.pricing import noise_words
-from pydplib.web.dashboards.showing import audience_title, can_view, offer_of, panels_of, releases_for, visible
+from pydplib.web.dashboards.panels import audience_title, can_view, offer_of, panels_of, releases_for, visible
+from pydplib.web.dashboards.prices import noise_words
 from pydplib.web.design.forms import seen
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.projects.permissions import door

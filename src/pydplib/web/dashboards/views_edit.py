@@ -13,18 +13,18 @@ from pydplib.errors import ParameterError, PolicyError
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.seeing import question_of
-from pydplib.web.dashboards import planning
+from pydplib.web.dashboards import plans
+from pydplib.web.dashboards.editions import count_records, publish
 from pydplib.web.dashboards.forms import BudgetForm, DashboardForm, FigureQuestionForm, PickForm, PriceForm, WordsForm
 from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure
-from pydplib.web.dashboards.pricing import bill_for, noise_words, title_for
-from pydplib.web.dashboards.publishing import count_records, publish
-from pydplib.web.dashboards.showing import audience_title
+from pydplib.web.dashboards.panels import audience_title
+from pydplib.web.dashboards.prices import bill_for, noise_words, title_for
 from pydplib.web.design.forms import seen
 from pydplib.web.intake.snapshots import published_snapshot
-from pydplib.web.projects.changing import noting_refusals
+from pydplib.web.projects.changes import noting_refusals
 from pydplib.web.projects.permissions import door
-from pydplib.web.projects.requesting import propose_budget
-from pydplib.web.projects.ruling import is_raise, lower_dashboard_budget
+from pydplib.web.projects.requests import propose_budget
+from pydplib.web.projects.rules import is_raise, lower_dashboard_budget
 from pydplib.web.projects.words import DASHBOARD
 
 
@@ -34,11 +34,11 @@ def new_dashboard(request: HttpRequest) -> HttpResponse:
     """Make a dashboard; the ready-made figures are put on it at once where the template has their fields."""
     project = request.project
     form = DashboardForm(request.POST or None)
-    choices = planning.ready_made(planning.schema_of(project))
+    choices = plans.ready_made(plans.schema_of(project))
     if request.method == "POST" and form.is_valid():
-        made = planning.make_dashboard(request.user, project, **form.cleaned_data)
+        made = plans.make_dashboard(request.user, project, **form.cleaned_data)
         if request.POST.get("ready"):
-            planning.add_ready_made(request.user, made, [choice.name for choice in choices if not choice.further])
+            plans.add_ready_made(request.user, made, [choice.name for choice in choices if not choice.further])
         return redirect("dashboard_edit", key=made.key)
     values = {
         "form": form,
@@ -56,7 +56,7 @@ def edit(request: HttpRequest) -> HttpResponse:
     item: Dashboard = request.target
     form = WordsForm(request.POST or None, initial={"title": item.title, "intro": item.intro})
     if request.method == "POST" and form.is_valid():
-        planning.edit_dashboard(request.user, item, **form.cleaned_data)
+        plans.edit_dashboard(request.user, item, **form.cleaned_data)
         messages.success(request, "Saved. The audience sees it from the next edition on.")
         return redirect("dashboard_edit", key=item.key)
     return render(request, "dashboards/edit.html", _plan(request, words=form), status=422 if form.is_bound else 200)
@@ -71,10 +71,10 @@ def pick(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "dashboards/edit.html", _plan(request, picks=form), status=422)
     chosen = form.cleaned_data
-    added = planning.add_ready_made(request.user, item, chosen.get("ready", ()))
-    added += planning.add_paper_mode(request.user, item, chosen.get("paper", ()))
+    added = plans.add_ready_made(request.user, item, chosen.get("ready", ()))
+    added += plans.add_paper_mode(request.user, item, chosen.get("paper", ()))
     if chosen.get("analysis"):
-        added += planning.add_analysis(request.user, item, chosen["analysis"])
+        added += plans.add_analysis(request.user, item, chosen["analysis"])
     messages.success(request, f"Added: {added}." if added else "Nothing was chosen.")
     return redirect("dashboard_edit", key=item.key)
 
@@ -84,13 +84,13 @@ def pick(request: HttpRequest) -> HttpResponse:
 def question(request: HttpRequest) -> HttpResponse:
     """Put a question of the owner's own on the plan."""
     item: Dashboard = request.target
-    schema = planning.schema_of(item.project)
+    schema = plans.schema_of(item.project)
     if schema is None:
         raise ParameterError("The project has no template yet: choose one first.")
     form = FigureQuestionForm(request.POST, schema=schema)
     if not form.is_valid():
         return render(request, "dashboards/edit.html", _plan(request, asks=form), status=422)
-    planning.add_question(request.user, item, form.cleaned_data["question"], title=form.cleaned_data["title"])
+    plans.add_question(request.user, item, form.cleaned_data["question"], title=form.cleaned_data["title"])
     messages.success(request, "Added: 1.")
     return redirect("dashboard_edit", key=item.key)
 
@@ -101,7 +101,7 @@ def figure_move(request: HttpRequest, way: str) -> HttpResponse:
     """Move a figure up or down."""
     if way not in ("up", "down"):
         raise Http404
-    planning.move_figure(request.user, request.target, up=way == "up")
+    plans.move_figure(request.user, request.target, up=way == "up")
     return redirect("dashboard_edit", key=request.target.dashboard.key)
 
 
@@ -112,7 +112,7 @@ def figure_price(request: HttpRequest) -> HttpResponse:
     form = PriceForm(request.POST)
     if not form.is_valid():
         raise ParameterError("The price of a question is a positive number of epsilon, or nothing.")
-    planning.set_price(request.user, request.target, form.cleaned_data["epsilon"])
+    plans.set_price(request.user, request.target, form.cleaned_data["epsilon"])
     return redirect("dashboard_edit", key=request.target.dashboard.key)
 
 
@@ -120,7 +120,7 @@ def figure_price(request: HttpRequest) -> HttpResponse:
 @require_POST
 def figure_remove(request: HttpRequest) -> HttpResponse:
     """Take a figure off the plan."""
-    planning.remove_figure(request.user, request.target)
+    plans.remove_figure(request.user, request.target)
     return redirect("dashboard_edit", key=request.target.dashboard.key)
 
 
@@ -149,7 +149,7 @@ def publish_now(request: HttpRequest) -> HttpResponse:
 def take_back(request: HttpRequest) -> HttpResponse:
     """Withdraw it; a plan that was never published goes."""
     item: Dashboard = request.target
-    if planning.withdraw(request.user, item):
+    if plans.withdraw(request.user, item):
         messages.success(request, "The plan is gone.")
         return redirect(f"/dashboards?project={item.project.key}")
     messages.success(request, "Withdrawn: its audience does not find it any more. What was paid stays paid.")
@@ -197,12 +197,12 @@ def dashboard_budget(request: HttpRequest, audience: str) -> HttpResponse:
 
 def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: Any = None) -> dict[str, Any]:
     item: Dashboard = request.target
-    schema = planning.schema_of(item.project)
+    schema = plans.schema_of(item.project)
     values: dict[str, Any] = {
         "project": item.project,
         "item": item,
         "edition": item.edition,
-        "last_number": planning.last_number(item),
+        "last_number": plans.last_number(item),
         "audience": audience_title(item),
         "noise": noise_words(item.audience),
         "words": words or WordsForm(initial={"title": item.title, "intro": item.intro}),
@@ -223,15 +223,15 @@ def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: A
     return values
 
 
-def _pick_form(item: Dashboard, data: Any = None) -> PickForm:
+def _pick_form(item: Dashboard, data: object = None) -> PickForm:
     project = item.project
-    schema = planning.schema_of(project)
-    there = planning.ready_names(item)
+    schema = plans.schema_of(project)
+    there = plans.ready_names(item)
     titles = {} if schema is None else titles_of(schema)
-    own = planning.own_analyses(project, published_snapshot(project))
+    own = plans.own_analyses(project, published_snapshot(project))
     return PickForm(
         data,
-        ready=[choice for choice in planning.ready_made(schema) if choice.name not in there],
-        paper=planning.paper_mode(project, item.audience, schema),
+        ready=[choice for choice in plans.ready_made(schema) if choice.name not in there],
+        paper=plans.paper_mode(project, item.audience, schema),
         analyses=[(a.key, a.title or title_of(question_of(a).to_dict(), titles)) for a in own],
     )

@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydplib.web.design.rendering import component
+from pydplib.web.design.components import component
 
 
-def data_table(columns: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str, **options: Any) -> str:
+def data_table(columns: Sequence[object], rows: Iterable[Sequence[object]], caption: str, **options: object) -> str:
     """Return a whole table from values; numbers stand right. Columns are texts or (text, "num")."""
     return component("data_table", caption=caption, **table_cells(columns, rows), **options)
 
 
-def table_cells(columns: Sequence[Any], rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
+def table_cells(columns: Sequence[object], rows: Iterable[Sequence[object]]) -> dict[str, object]:
     """Return heads and cells for ``data_table``: numbers are marked ``num``, words that must not break ``short``."""
     listed = [list(row) for row in rows]
     heads = []
@@ -49,17 +49,17 @@ def stat(name: str, value: Any, hint: str = "", tone: str = "", icon: str = "") 
     return component("stat", name=name, value=value, hint=hint, tone=tone, icon=icon, words=words)
 
 
-def key_values(items: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> str:
+def key_values(items: Mapping[str, object] | Iterable[tuple[str, object]]) -> str:
     """Return names and values below each other."""
     return component("key_values", items=items.items() if isinstance(items, Mapping) else items)
 
 
-def timeline(events: Iterable[Mapping[str, Any]]) -> str:
+def timeline(events: Iterable[Mapping[str, object]]) -> str:
     """Return a history. Each event: title, when, and if wanted who, text, icon, tone, url."""
     return component("timeline", events=events)
 
 
-def progress(value: float | None, label: str, maximum: float = 100, **options: Any) -> str:
+def progress(value: float | None, label: str, maximum: float = 100, **options: object) -> str:
     """Return a progress bar; ``value=None`` is one whose end is not known. Options: hint, tone, quiet."""
     return component("progress", value=value, label=label, maximum=maximum, **options)
 

@@ -11,7 +11,7 @@ from pydplib.anonymity import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity,
 from pydplib.anonymity.models import Model
 from pydplib.errors import ParameterError
 from pydplib.schema import Schema
-from pydplib.web.exports.planning import MINUTES, ROWS, TREATMENTS, ExportPlan, fields_offered
+from pydplib.web.exports.plans import MINUTES, ROWS, TREATMENTS, ExportPlan, fields_offered
 
 SOURCES = [
     ("published", "The published snapshot: what partners' analyses run on"),
@@ -33,7 +33,7 @@ class NewExportForm(forms.Form):
         "export of this project can be made: one row per person is what makes several exports safe together.",
     )
 
-    def __init__(self, *args: Any, published: bool, groups: Mapping[str, str] | None = None, **more: Any) -> None:
+    def __init__(self, *args: object, published: bool, groups: Mapping[str, str] | None = None, **more: object) -> None:
         super().__init__(*args, **more)
         rows: Any = self.fields["rows"]
         more_rows = [(group, f"{title}: all of every person") for group, title in (groups or {}).items()]
@@ -46,7 +46,7 @@ class NewExportForm(forms.Form):
 class FieldsForm(forms.Form):
     """One choice per field: what becomes of it."""
 
-    def __init__(self, *args: Any, schema: Schema, plan: ExportPlan, **more: Any) -> None:
+    def __init__(self, *args: object, schema: Schema, plan: ExportPlan, **more: object) -> None:
         super().__init__(*args, **more)
         for name, allowed in fields_offered(schema).items():
             self.fields[name] = forms.ChoiceField(
@@ -145,7 +145,7 @@ class ModelsForm(forms.Form):
         help_text="Then the best so far is taken, and it is said how far from the best possible it can be.",
     )
 
-    def __init__(self, *args: Any, plan: ExportPlan, titles: Mapping[str, str], **more: Any) -> None:
+    def __init__(self, *args: object, plan: ExportPlan, titles: Mapping[str, str], **more: object) -> None:
         super().__init__(*args, **more)
         mixed: Any = self.fields["mixed"]
         mixed.choices = [(name, titles.get(name, name)) for name in plan.named("sensitive")]
@@ -227,7 +227,7 @@ class TreeUploadForm(forms.Form):
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,.txt"}),
     )
 
-    def __init__(self, *args: Any, fields: list[tuple[str, str]], **more: Any) -> None:
+    def __init__(self, *args: object, fields: list[tuple[str, str]], **more: object) -> None:
         super().__init__(*args, **more)
         self.fields["field"].choices = fields  # type: ignore[attr-defined]
 

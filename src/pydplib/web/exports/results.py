@@ -12,7 +12,7 @@ from pydplib.anonymity.assessment.risks import risk_of_sizes
 from pydplib.plot import Figure
 from pydplib.plot import anonymity as figures
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import ExportPlan
+from pydplib.web.exports.plans import ExportPlan
 
 
 def to_numbers(result: AnonymizationResult, earlier: Sequence[Export], heights: Mapping[str, int]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def level_rows(numbers: Mapping[str, Any], titles: Mapping[str, str]) -> list[tu
     return [(titles[name], levels[name], heights[name], lost[name]) for name in titles if name in levels]
 
 
-def risk_rows(numbers: Mapping[str, Any]) -> list[list[str]]:
+def risk_rows(numbers: Mapping[str, object]) -> list[list[str]]:
     """Return risk before and after, in words and percent."""
     before, after = risk_of(numbers, "before"), risk_of(numbers, "after")
     listed = [

@@ -12,7 +12,7 @@ from typing import Any
 from pydplib.anonymity import Dates, Hierarchy, Intervals, TableHierarchy
 from pydplib.errors import HierarchyError
 from pydplib.schema import Column, Schema
-from pydplib.web.exports.planning import ExportPlan
+from pydplib.web.exports.plans import ExportPlan
 
 MOST_BYTES = 300_000
 MOST_ROWS = 5_000
@@ -76,7 +76,7 @@ def show(plan: ExportPlan, name: str, schema: Schema) -> ShownTree:
     )
 
 
-def _cell(label: Any) -> Any:
+def _cell(label: object) -> object:
     if isinstance(label, bool):  # as the table will have it, and in plain words
         return "True (yes)" if label else "False (no)"
     return label.isoformat() if isinstance(label, dt.date) else label

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
-from pydplib.web.auditlog.writing import record
-from pydplib.web.exports import releasing, results, running, storing
+from pydplib.web.auditlog.log import record
+from pydplib.web.exports import files, releases, results, runs
 from pydplib.web.exports.forms import WithdrawForm
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import ROWS, ExportPlan
+from pydplib.web.exports.plans import ROWS, ExportPlan
 from pydplib.web.exports.views_plan import STEPS
 from pydplib.web.people.permissions import signed_in
 from pydplib.web.projects.permissions import door
@@ -27,22 +27,22 @@ _State: Any = Export.State
 
 @door("ask")
 @require_safe
-def exports(request: Any) -> HttpResponse:
+def exports(request: HttpRequest) -> HttpResponse:
     """List the exports: for owners all of them, for others what was released to them."""
-    found = releasing.visible(request.project, request.member)
+    found = releases.visible(request.project, request.member)
     own = request.member.can("manage_data")
     entries = []
     for export in found:
-        copies = releasing.holders(export) if own else 0
+        copies = releases.holders(export) if own else 0
         entries.append({"export": export, "copies": copies, "to": [audience_words(a) for a in export.audiences]})
     return render(request, "exports/list.html", {"entries": entries, "own": own, "project": request.project})
 
 
 @door("ask", of=Export)
 @require_safe
-def export(request: Any) -> HttpResponse:
+def export(request: HttpRequest) -> HttpResponse:
     """Show one export: to owners where it stands and everything about it, to others what they get."""
-    item = releasing.check_concerns(request)
+    item = releases.check_concerns(request)
     schema = Schema.from_json(item.snapshot.schema)
     titles, plan = titles_of(schema), ExportPlan.from_dict(item.plan)
     values: dict[str, Any] = {
@@ -56,10 +56,10 @@ def export(request: Any) -> HttpResponse:
     if item.result:
         values["statements"] = results.statement_rows(item.result, titles, own=values["own"])
     if not values["own"]:
-        decision = releasing.decision_for(item, request.member)
+        decision = releases.decision_for(item, request.member)
         if not decision:
             record(request.user, "flow.refuse", item.key, project=item.project, reason=decision.reason)
-        values |= {"allowed": decision.allow, "copies": releasing.copies_of(item, request.user)}
+        values |= {"allowed": decision.allow, "copies": releases.copies_of(item, request.user)}
         return render(request, "exports/taken.html", values, status=200 if decision.allow else 403)
     return render(request, "exports/export.html", values | _for_owner(item, plan, titles))
 
@@ -68,7 +68,7 @@ def _for_owner(item: Export, plan: ExportPlan, titles: dict[str, str]) -> dict[s
     values: dict[str, Any] = {
         "steps": STEPS,
         "step": 6 if item.has_left else 5,
-        "stalled": running.is_stalled(item),
+        "stalled": runs.is_stalled(item),
         "plan_facts": [
             ("Data", f"Snapshot {item.snapshot.number}, {item.snapshot.words}"),
             ("Rows", ROWS[plan.rows]),
@@ -93,12 +93,12 @@ def _for_owner(item: Export, plan: ExportPlan, titles: dict[str, str]) -> dict[s
             "suppressed_share": f"{100 * numbers['suppressed']['share']:.3g} %",
             "suppressed_limit": f"{100 * numbers['suppressed']['limit']:.3g} %",
             "lost": f"{100 * numbers['loss']['granularity']:.0f} %",
-            "choices": (choices := releasing.choices_of(item)),
+            "choices": (choices := releases.choices_of(item)),
             "somebody": any(choice.allowed for choice in choices),
         }
     if item.has_left:
         values |= {
-            "holders": releasing.named_holders(item),
+            "holders": releases.named_holders(item),
             "withdraw_form": WithdrawForm(),
             "to": [audience_words(name) for name in item.audiences],
         }
@@ -107,39 +107,39 @@ def _for_owner(item: Export, plan: ExportPlan, titles: dict[str, str]) -> dict[s
 
 @door("manage_data", of=Export, recent=True)
 @require_POST
-def export_release(request: Any) -> HttpResponse:
+def export_release(request: HttpRequest) -> HttpResponse:
     """Release an export to the audiences that were chosen."""
     item: Export = request.target
-    releasing.release(request.user, item, request.POST.getlist("audience"))
+    releases.release(request.user, item, request.POST.getlist("audience"))
     messages.success(request, "Released. Those who may have it find it under Anonymize.")
     return redirect("export", key=item.key)
 
 
 @door("manage_data", of=Export, recent=True)
 @require_POST
-def export_withdraw(request: Any) -> HttpResponse:
+def export_withdraw(request: HttpRequest) -> HttpResponse:
     """Take an export back and tell those who have it."""
     item: Export = request.target
     form = WithdrawForm(request.POST)
     if not form.is_valid():
         messages.error(request, "Say why: those who have a copy read it.")
         return redirect("export", key=item.key)
-    releasing.withdraw(request.user, item, reason=form.cleaned_data["reason"])
+    releases.withdraw(request.user, item, reason=form.cleaned_data["reason"])
     messages.success(request, "Withdrawn. Those who have a copy are told on their home page.")
     return redirect("export", key=item.key)
 
 
 @door("ask", of=Export, recent=True)
 @require_POST
-def export_download(request: Any, kind: str) -> HttpResponse:
+def export_download(request: HttpRequest, kind: str) -> HttpResponse:
     """Hand out a file: the policy is asked again, and the copy is noted."""
-    item = releasing.check_concerns(request)
-    if kind not in storing.KINDS:
+    item = releases.check_concerns(request)
+    if kind not in files.KINDS:
         raise Http404
-    path = releasing.take(request, item, kind)
+    path = releases.take(request, item, kind)
     return FileResponse(
         path.open("rb"),
-        content_type=storing.KINDS[kind],
+        content_type=files.KINDS[kind],
         as_attachment=True,
         filename=f"{slugify(item.title) or 'export'}-{item.key}.{kind}",
     )
@@ -147,10 +147,10 @@ def export_download(request: Any, kind: str) -> HttpResponse:
 
 @door("ask", of=Export)
 @require_safe
-def export_certificate(request: Any) -> HttpResponse:
+def export_certificate(request: HttpRequest) -> HttpResponse:
     """Hand out the certificate, which speaks of the output alone."""
-    item = releasing.check_concerns(request)
-    if not item.result or not (request.member.can("manage_data") or releasing.decision_for(item, request.member)):
+    item = releases.check_concerns(request)
+    if not item.result or not (request.member.can("manage_data") or releases.decision_for(item, request.member)):
         raise Http404
     record(request.user, "export.certificate", item.key, project=item.project)
     response = JsonResponse(results.certificate_of(item), json_dumps_params={"indent": 2, "ensure_ascii": False})
@@ -159,13 +159,13 @@ def export_certificate(request: Any) -> HttpResponse:
 
 
 @signed_in
-def export_deleted(request: Any, key: str) -> HttpResponse:
+def export_deleted(request: HttpRequest, key: str) -> HttpResponse:
     """Take somebody's word that the own copies are deleted; members who have left the project can say so too."""
-    item = releasing.taken_by(request.user, key)
+    item = releases.taken_by(request.user, key)
     if item is None:
         raise Http404
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    releasing.confirm_deleted(request.user, item)
+    releases.confirm_deleted(request.user, item)
     messages.success(request, "Thank you: the owner sees that your copies are deleted.")
     return redirect("home")

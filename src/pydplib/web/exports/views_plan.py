@@ -6,22 +6,23 @@ from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pydplib.errors import DataError, HierarchyError, ParameterError
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
-from pydplib.web.exports import running, trees
+from pydplib.web.exports import runs, trees
 from pydplib.web.exports.forms import FieldsForm, ModelsForm, NewExportForm, TreeUploadForm
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import ExportPlan, check_plan
-from pydplib.web.exports.running import begin, store_plan
+from pydplib.web.exports.plans import ExportPlan, check_plan
+from pydplib.web.exports.runs import begin, store_plan
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_snapshot, table_of_group
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.fields import fields_of
+from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import door
 from pydplib.web.tables.declared import tables_of
 
@@ -40,7 +41,7 @@ def crumbs(export: Export, here: str) -> list[tuple[str, str]]:
 
 @door("manage_data")
 @require_http_methods(["GET", "HEAD", "POST"])
-def export_new(request: Any) -> HttpResponse:
+def export_new(request: HttpRequest) -> HttpResponse:
     """Begin an export: which data, which rows."""
     current = published_snapshot(request.project)
     has_template = request.project.template_version is not None
@@ -67,7 +68,7 @@ def export_new(request: Any) -> HttpResponse:
     return render(request, "exports/new.html", values, status=422 if form.is_bound else 200)
 
 
-def _groups(project: Any) -> dict[str, str]:
+def _groups(project: Project) -> dict[str, str]:
     """Return the tables next to the reports -> their titles: repeating groups, and those that the owner added."""
     version = project.template_version
     if version is None:
@@ -78,7 +79,7 @@ def _groups(project: Any) -> dict[str, str]:
 
 @door("manage_data", of=Export)
 @require_http_methods(["GET", "HEAD", "POST"])
-def export_fields(request: Any) -> HttpResponse:
+def export_fields(request: HttpRequest) -> HttpResponse:
     """Choose what becomes of every field; the template's labels propose."""
     export, plan, schema = _planned(request)
     form = FieldsForm(request.POST or None, schema=schema, plan=plan)
@@ -107,7 +108,7 @@ def export_fields(request: Any) -> HttpResponse:
 
 @door("manage_data", of=Export)
 @require_http_methods(["GET", "HEAD", "POST"])
-def export_models(request: Any) -> HttpResponse:
+def export_models(request: HttpRequest) -> HttpResponse:
     """Choose the models and how much may be left out."""
     export, plan, schema = _planned(request)
     titles = titles_of(schema)
@@ -140,7 +141,7 @@ def export_models(request: Any) -> HttpResponse:
 
 @door("manage_data", of=Export)
 @require_http_methods(["GET", "HEAD", "POST"])
-def export_trees(request: Any) -> HttpResponse:
+def export_trees(request: HttpRequest) -> HttpResponse:
     """Show how fields are made coarser, and take edits and files."""
     export, plan, schema = _planned(request)
     problems: dict[str, str] = {}
@@ -201,38 +202,38 @@ def _edited(given: Any, plan: ExportPlan, schema: Schema) -> tuple[ExportPlan, d
 
 @door("manage_data", of=Export)
 @require_POST
-def export_run(request: Any) -> HttpResponse:
+def export_run(request: HttpRequest) -> HttpResponse:
     """Make the export, or go on after a break."""
     export: Export = request.target
-    if export.state in (_State.DRAFT, _State.READY) or running.is_stalled(export):
+    if export.state in (_State.DRAFT, _State.READY) or runs.is_stalled(export):
         check_plan(ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema))
-        running.start(export)
+        runs.start(export)
     return redirect("export", key=export.key)
 
 
 @door("manage_data", of=Export)
 @require_safe
-def export_progress(request: Any) -> HttpResponse:
+def export_progress(request: HttpRequest) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
     export: Export = request.target
     response = render(request, "exports/_progress.html", {"export": export})
-    if export.state != _State.RUNNING or running.is_stalled(export):
+    if export.state != _State.RUNNING or runs.is_stalled(export):
         response["HX-Refresh"] = "true"
     return response
 
 
 @door("manage_data", of=Export)
 @require_POST
-def export_discard(request: Any) -> HttpResponse:
+def export_discard(request: HttpRequest) -> HttpResponse:
     """Throw away an export that nobody else has."""
     try:
-        running.discard(request.target, actor=request.user)
+        runs.discard(request.target, actor=request.user)
         messages.success(request, "The export is discarded, and its files are deleted.")
     except LostClaimError:
         messages.error(request, "It is being worked on, or was released. Look again.")
     return redirect(f"/anonymize?project={request.project.key}")
 
 
-def _planned(request: Any) -> tuple[Export, ExportPlan, Schema]:
+def _planned(request: HttpRequest) -> tuple[Export, ExportPlan, Schema]:
     export: Export = request.target
     return export, ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)

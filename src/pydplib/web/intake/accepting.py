@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from pydplib.errors import DataError
 from pydplib.web import uploads
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.intake.duplicates import Duplicates, Keys
 from pydplib.web.intake.models import ImportBatch, ImportRow, Snapshot
 from pydplib.web.intake.reading import FileRow, Reader, department_of, identifiers_of, split_fields
@@ -21,7 +21,7 @@ from pydplib.web.intake.row_store import kept_rows
 from pydplib.web.jobs import Claim, LostClaimError
 from pydplib.web.patients.inserts import CHUNK, chunks
 from pydplib.web.patients.models import Identifier, Patient
-from pydplib.web.projects.changing import new_data_version
+from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 

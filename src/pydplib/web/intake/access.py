@@ -8,12 +8,13 @@ from typing import Any
 from django.utils import timezone
 
 from pydplib.capture import Question, Template, show_value
+from pydplib.web.auditlog.lines import naming
 from pydplib.web.auditlog.models import Line
-from pydplib.web.auditlog.reading import naming
 from pydplib.web.auditlog.words import words_of
 from pydplib.web.intake.snapshots import snapshots_with
 from pydplib.web.patients.models import Patient
 from pydplib.web.projects.fields import current_template
+from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import FreeText, Report, ReportVersion
 from pydplib.web.tables.models import PersonRow
 
@@ -111,7 +112,7 @@ def _report(report: Report, *, with_values: bool) -> dict[str, Any]:
     return held
 
 
-def _values(version: ReportVersion) -> dict[str, Any]:
+def _values(version: ReportVersion) -> dict[str, object]:
     template = version.template.template
     return {"answers": version.answers, "in_words": in_words(template, version.answers), "text": version.text}
 
@@ -146,7 +147,7 @@ def keys_of(patient: Patient) -> list[str]:
     return [patient.key, *reports.values_list("key", flat=True), *texts, *sorted(batches)]
 
 
-def history_of(project: Any, keys: list[str]) -> list[dict[str, Any]]:
+def history_of(project: Project, keys: list[str]) -> list[dict[str, object]]:
     """Return the log lines about these keys: what was done with them, and every page that showed one of them."""
     lines = Line.objects.filter(naming(keys), project=project.key).order_by("number")
     return [

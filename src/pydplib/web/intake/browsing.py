@@ -13,9 +13,9 @@ from django.db.models.fields.json import KeyTransform
 from pydplib.capture import Question, Template, show_value
 from pydplib.capture.values import Unreadable, read_value
 from pydplib.web.patients.models import Patient
-from pydplib.web.projects.models import Member
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.reporting.models import Report
-from pydplib.web.reporting.templating import value_columns
+from pydplib.web.reporting.template_versions import value_columns
 
 PER_PAGE = 50
 FIRST_COLUMNS = 8
@@ -29,7 +29,7 @@ class RowFilter:
     value: Any
 
 
-def signed_reports_for(project: Any, member: Any) -> Any:
+def signed_reports_for(project: Project, member: Member) -> Any:
     """Return the signed reports that a member may look at: owners all, radiologists those of the own department."""
     found = Report.objects.filter(project=project, state=Report.State.SIGNED)
     if member.can("manage_data"):

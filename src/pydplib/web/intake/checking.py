@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from pydplib.capture import Problem, Template, field_name
 from pydplib.errors import DataError
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.intake.duplicates import Duplicates
 from pydplib.web.intake.groups import CellGroups
 from pydplib.web.intake.mapping import titles_of
@@ -30,7 +30,7 @@ _Decision: Any = ImportRow.Decision
 _State: Any = ImportBatch.State
 
 
-def new_import(**values: Any) -> ImportBatch:
+def new_import(**values: object) -> ImportBatch:
     """Store an upload as an import that waits for its columns to be matched."""
     return ImportBatch.objects.create(**values)
 
@@ -59,7 +59,7 @@ def problem_row(batch: ImportBatch, number: int) -> ImportRow | None:
     return batch.problem_rows.filter(number=number).first()
 
 
-def claim_check(batch: ImportBatch, **values: Any) -> Claim:
+def claim_check(batch: ImportBatch, **values: object) -> Claim:
     """Claim an import for the dry run, with other columns that change along: how its columns are matched."""
     among = (_State.UPLOADED, _State.CHECKING, _State.CHECKED)
     return Claim(batch, _State.CHECKING, among=among, done=0, good=0, bad=0, **values)
@@ -195,7 +195,7 @@ def _problems(row: FileRow, repeated: str, names: Mapping[str, str]) -> list[dic
     return found
 
 
-def _as_value(problem: Problem, names: Mapping[str, str]) -> dict[str, Any]:
+def _as_value(problem: Problem, names: Mapping[str, str]) -> dict[str, object]:
     name = field_name(problem.path)
     return {
         "code": problem.code,

@@ -8,8 +8,10 @@ from typing import Any, TypeAlias
 from pydplib.capture import Template, columns_of
 from pydplib.errors import DataError
 from pydplib.web.intake.mapping import NUMBER
+from pydplib.web.intake.models import ImportBatch
 from pydplib.web.intake.reading import FileRow
 from pydplib.web.patients.pseudonyms import pseudonyms_of, report_numbers
+from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 
 Keys: TypeAlias = tuple[str, str, str]
@@ -30,7 +32,7 @@ class Duplicates:
         batch: The import at hand; its own staged reports are not duplicates of itself.
     """
 
-    def __init__(self, project: Any, template: Template, batch: Any = None) -> None:
+    def __init__(self, project: Project, template: Template, batch: ImportBatch | None = None) -> None:
         self.project, self.template, self.batch = project, template, batch
         self.day = day_field(template)
         self.seen: dict[bytes, int] = {}  # sixteen bytes per report

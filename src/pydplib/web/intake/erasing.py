@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError
 from pydplib.web import uploads
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.intake.accepting import check_not_busy
 from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow
 from pydplib.web.intake.reading import Reader
@@ -19,7 +19,7 @@ from pydplib.web.intake.table_files import remove_uploads
 from pydplib.web.patients.inserts import CHUNK
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import LONGEST, by_short_id, find_patient, pseudonyms_of
-from pydplib.web.projects.changing import new_data_version
+from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 from pydplib.web.tables.models import TableUpload
@@ -27,7 +27,7 @@ from pydplib.web.tables.models import TableUpload
 _ERASED = "The person of this row was erased: it is left out."
 
 
-def look_up(project: Any, text: str) -> Patient | None:
+def look_up(project: Project, text: str) -> Patient | None:
     """Return the patient of exactly this identifier, id or pseudonym; none if the project has nobody so named.
 
     An id is that of the patient or of one of their reports, short as pages show it, or whole.
@@ -88,7 +88,7 @@ def set_consent(patient: Patient, consent: str, *, actor: object) -> None:
         log.add("patient.consent", patient.key, consent=consent, data_version=number)
 
 
-def overdue(project: Project, *, today: dt.date | None = None) -> dict[str, Any]:
+def overdue(project: Project, *, today: dt.date | None = None) -> dict[str, object]:
     """Return what is past the project's retention date: nothing before it, everything after it."""
     due = (today or timezone.now().date()) > project.retention_until
     patients = Patient.objects.filter(project=project)
@@ -126,13 +126,13 @@ def purge(project: Project, *, actor: object, today: dt.date | None = None) -> i
     return gone
 
 
-def open_imports(project: Any) -> int:
+def open_imports(project: Project) -> int:
     """Return how many uploads are waiting: they may hold rows of a person who is erased now."""
     batches = ImportBatch.objects.filter(project=project).exclude(state__in=ImportBatch.ENDED).count()
     return batches + TableUpload.objects.filter(project=project).count()
 
 
-def _forget_open_rows(project: Any, pseudonyms: set[str]) -> None:
+def _forget_open_rows(project: Project, pseudonyms: set[str]) -> None:
     """Empty rows of open imports that are about these people, listed for a decision or not; they stay left out.
 
     A listed row keeps its entry: without it, it would count as one without problems.
@@ -176,6 +176,6 @@ def _forget_file_rows(batch: ImportBatch, pseudonyms: set[str]) -> None:
         ImportBatch.objects.filter(pk=batch.pk).update(good=batch.good - moved, bad=batch.bad + moved)
 
 
-def _is_about(project: Any, text: object, pseudonyms: set[str]) -> bool:
+def _is_about(project: Project, text: object, pseudonyms: set[str]) -> bool:
     value = str(text).strip()
     return bool(value) and len(value) <= LONGEST and pseudonyms_of(project, [value])[0] in pseudonyms

@@ -20,7 +20,7 @@ from pydplib.capture import Template, show_value, to_schema
 from pydplib.schema import Category, Column
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
-from pydplib.web.reporting.templating import value_columns
+from pydplib.web.reporting.template_versions import value_columns
 
 MOST_FILTERS = 8
 DEPARTMENT = "@department"
@@ -131,7 +131,7 @@ def departments_of(project: Project, most: int = 200) -> list[str]:
     return list(named.values_list("department", flat=True).distinct()[:most])
 
 
-def exact_rows(project: Project) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def exact_rows(project: Project) -> Iterator[tuple[int, str, dict[str, object]]]:
     """Yield patient, department and values of every signed report of a project."""
     return _signed(project).order_by().values_list("patient_id", "department", "values").iterator(chunk_size=2000)
 
@@ -255,7 +255,7 @@ class Bars:
             return -1
         return min(max(bisect_right(self.edges, number) - 1, 0), len(self.labels) - 1)
 
-    def label(self, row: Mapping[str, Any]) -> str:
+    def label(self, row: Mapping[str, object]) -> str:
         """Return the bar of a row in words."""
         place = self.place(row)
         return _NONE if place < 0 else self.labels[place]

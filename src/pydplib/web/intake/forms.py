@@ -36,7 +36,7 @@ class UploadForm(forms.Form):
         help_text="Whose reports these are, where the file does not say it.",
     )
 
-    def __init__(self, *args: Any, own_department: str | None = None, **more: Any) -> None:
+    def __init__(self, *args: object, own_department: str | None = None, **more: object) -> None:
         super().__init__(*args, **more)
         if own_department is not None:
             del self.fields["department"]  # a radiologist imports into the own one
@@ -45,7 +45,9 @@ class UploadForm(forms.Form):
 class MappingForm(forms.Form):
     """One field per column: where it goes."""
 
-    def __init__(self, *args: Any, template: Template, columns: list[str], own_department: bool, **more: Any) -> None:
+    def __init__(
+        self, *args: object, template: Template, columns: list[str], own_department: bool, **more: object
+    ) -> None:
         super().__init__(*args, **more)
         self.template, self.columns = template, columns
         choices: list[Any] = [("", "Ignore this column")]
@@ -134,7 +136,7 @@ class SizeForm(forms.Form):
         widget=forms.NumberInput(attrs={"class": "short", "step": "any"}),
     )
 
-    def __init__(self, *args: Any, counted: Callable[[], int], **more: Any) -> None:
+    def __init__(self, *args: object, counted: Callable[[], int], **more: object) -> None:
         super().__init__(*args, **more)
         self.counted = counted
 

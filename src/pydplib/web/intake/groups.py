@@ -8,6 +8,7 @@ from typing import Any
 
 from pydplib.capture import Question, Template, field_name
 from pydplib.web.intake.mapping import targets_of
+from pydplib.web.intake.models import ImportBatch
 from pydplib.web.intake.reading import FileRow
 
 MOST_GROUPS = 200
@@ -134,7 +135,7 @@ def suggestion(question: Question, text: str) -> str:
     return ""
 
 
-def entries_of(batch: Any, template: Template) -> list[dict[str, Any]]:
+def entries_of(batch: ImportBatch, template: Template) -> list[dict[str, object]]:
     """Return what the page shows: values that are replaced now, then groups of problems, each with its choices."""
     questions = {target.name: target.question for target in targets_of(template)}
     columns = dict(zip(batch.mapping, batch.columns, strict=False))

@@ -12,7 +12,7 @@ from pydplib.web.intake.models import ImportBatch, SnapshotSchedule
 from pydplib.web.intake.schedules import next_day
 from pydplib.web.intake.snapshots import make_snapshot, publish, remove_stray_files, said_before
 from pydplib.web.intake.table_files import remove_uploads
-from pydplib.web.projects.joining import end_expired_memberships
+from pydplib.web.projects.memberships import end_expired_memberships
 from pydplib.web.tables.models import TableUpload
 
 

@@ -7,6 +7,8 @@ from typing import Any
 from pydplib.web import hooks, jobs
 from pydplib.web.intake.models import ImportBatch, Snapshot, SnapshotJob
 from pydplib.web.intake.snapshots import make_snapshot, publish
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 from pydplib.web.room import check_room
 
@@ -29,7 +31,7 @@ def start(step: jobs.Step, batch: ImportBatch, *, take: jobs.Take) -> None:
     jobs.start(step, batch, take=take, inline=batch.rows <= INLINE_ROWS, related=related)
 
 
-def snapshot_job(project: Any) -> SnapshotJob | None:
+def snapshot_job(project: Project) -> SnapshotJob | None:
     """Return the newest snapshot of a project that is on its way, or that stopped there; none if it ended well."""
     newest = SnapshotJob.objects.filter(project=project).select_related("snapshot").first()
     return None if newest is None or newest.state == _Step.DONE else newest
@@ -41,8 +43,8 @@ def is_snapshot_stalled(job: SnapshotJob) -> bool:
 
 
 def start_snapshot(
-    project: Any,
-    actor: Any,
+    project: Project,
+    actor: User,
     *,
     snapshot: Snapshot | None = None,
     publishes: bool = False,

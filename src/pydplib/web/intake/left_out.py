@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from pydplib._csv_text import csv_pieces
 from pydplib.web import uploads
 from pydplib.web.intake.duplicates import Duplicates
-from pydplib.web.intake.models import ImportRow
+from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.intake.reading import Reader
 from pydplib.web.patients.inserts import CHUNK, chunks
 
 _PIECE = 500
 
 
-def csv_text(batch: Any) -> Iterator[str]:
+def csv_text(batch: ImportBatch) -> Iterator[str]:
     """Yield the rows as CSV, with the columns of the file, the row's number and what is wrong with it."""
     return csv_pieces([*batch.columns, "Row", "Problem"], _cells(batch), most=_PIECE)
 
 
-def _cells(batch: Any) -> Iterator[list[Any]]:
+def _cells(batch: ImportBatch) -> Iterator[list[object]]:
     template = batch.template.template
     reader, duplicates = Reader(batch, template), Duplicates(batch.project, template, batch)
     decided = {row.number: row for row in batch.problem_rows.all()}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils import timezone
 
 from pydplib.policy import LABEL_MEANINGS, ROLES
 from pydplib.web.intake.models import SnapshotSchedule
 from pydplib.web.projects.fields import current_template
+from pydplib.web.projects.models import Project
 
 MEASURES = (
     "Identifiers in a table of their own; all other tables know a keyed pseudonym (HMAC-SHA-256, key outside the "
@@ -22,7 +21,7 @@ MEASURES = (
 """What protects the data, in words (Art. 30 (1) g, Art. 32)."""
 
 
-def record_of_processing(project: Any) -> dict[str, Any]:
+def record_of_processing(project: Project) -> dict[str, object]:
     """Return the record as plain values; numbers of patients are not part of it."""
     template = current_template(project)
     questions = [question for _, question in template.index.questions()] if template is not None else []

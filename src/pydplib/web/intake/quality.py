@@ -12,8 +12,9 @@ from pydplib.capture.evaluation import Walk
 from pydplib.capture.model import Path
 from pydplib.capture.plan import Node, Scope
 from pydplib.web.intake.duplicates import day_field
+from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, TemplateVersion
-from pydplib.web.reporting.templating import value_columns
+from pydplib.web.reporting.template_versions import value_columns
 
 
 @dataclass(slots=True)
@@ -72,7 +73,7 @@ class Quality:
         return sum(each.outside + each.unknown for each in self.fields.values())
 
 
-def quality_of(project: Any) -> Quality:
+def quality_of(project: Project) -> Quality:
     """Return the quality of a project's current data version; measured once per version."""
     current = project.template_version
     if current is None:

@@ -22,6 +22,7 @@ from pydplib.errors import DataError
 from pydplib.tables.cells import FALSE_WORDS, TRUE_WORDS, day_text, has_decimal_comma, is_ambiguous, number_text
 from pydplib.web import uploads
 from pydplib.web.intake.mapping import DEPARTMENT, IDENTIFIER, NUMBER, targets_of
+from pydplib.web.intake.models import ImportBatch
 from pydplib.web.intake.recording import Recorder
 
 _DEPARTMENT_FIELDS = ("department", "department_code")  # questions that say it, in templates that have one
@@ -60,7 +61,7 @@ class Reader:
         template: Its template.
     """
 
-    def __init__(self, batch: Any, template: Template) -> None:
+    def __init__(self, batch: ImportBatch, template: Template) -> None:
         self.batch, self.template = batch, template
         self.recorder = Recorder(template)
         self.questions = {target.name: target.question for target in targets_of(template)}
@@ -223,7 +224,7 @@ def identifiers_of(row: FileRow) -> dict[str, str]:
     }
 
 
-def _answers(items: list[Any], link: str, level: int = 0) -> bool:
+def _answers(items: list[object], link: str, level: int = 0) -> bool:
     return level < 50 and any(
         isinstance(item, dict)
         and (

@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from pydplib.capture import Evaluator, Template, Writer, report_text
 from pydplib.errors import DataError
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.patients.inserts import CHUNK, chunks, insert_many, stored
 from pydplib.web.patients.pseudonyms import nameless_patient, patient_ids_for, set_apart
-from pydplib.web.people.models import new_keys
-from pydplib.web.projects.changing import new_data_version
+from pydplib.web.people.models import User, new_keys
+from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
-from pydplib.web.reporting.templating import value_columns
+from pydplib.web.reporting.template_versions import value_columns
 
 _MOST_PAIRS = 20_000
 _LONGEST_PAIR = 200
@@ -59,7 +59,7 @@ class Recorder:
         self.template, self.columns = template, value_columns(template)
         # A text that depends on the person is written as for a report without one.
         self.writer = None if template.person and template.person in template.plan.referred else Writer(template)
-        self._pairs: dict[str, dict[Any, str]] = {}  # question -> answer -> both as a pair of a JSON object
+        self._pairs: dict[str, dict[object, str]] = {}  # question -> answer -> both as a pair of a JSON object
         self._nulls = {name: f"{json.dumps(name)}: null" for name in self.columns}
         self._kept = 0
 
@@ -88,7 +88,7 @@ class Recorder:
             **facts,
         )
 
-    def _pair(self, name: str, value: Any) -> str:
+    def _pair(self, name: str, value: object) -> str:
         """Return a question and its answer as JSON; the same few answers come again and again, and are kept."""
         found = f"{json.dumps(name)}: {json.dumps(value)}"
         if type(value) is not list and self._kept < _MOST_PAIRS and len(found) <= _LONGEST_PAIR:
@@ -102,7 +102,7 @@ def write_reports(
     version: TemplateVersion,
     prepared: Sequence[Prepared],
     *,
-    author: Any,
+    author: User,
     staged_in: Any = None,
 ) -> int:
     """Write reports with their first versions; must run in a transaction whose end says what was done.
@@ -151,7 +151,7 @@ def accept_rows(
     version: TemplateVersion,
     rows: Iterable[Mapping[str, Any]],
     *,
-    actor: Any,
+    actor: User,
     department: str = "",
     department_field: str = "",
 ) -> int:

@@ -8,7 +8,8 @@ from typing import Any
 from pydplib.capture import Template
 from pydplib.web.intake.groups import options_of
 from pydplib.web.intake.mapping import IDENTIFIER, bare, guess, targets_of
-from pydplib.web.intake.models import ImportMemory
+from pydplib.web.intake.models import ImportBatch, ImportMemory
+from pydplib.web.projects.models import Project
 
 LEAST_ROWS = 3
 """A value is remembered if so many rows had it: what stands in one row alone may name somebody."""
@@ -16,7 +17,7 @@ MOST_COLUMNS = 1000
 MOST_VALUES = 1000
 
 
-def remembered_columns(project: Any, template: Template, columns: Sequence[str]) -> list[str]:
+def remembered_columns(project: Project, template: Template, columns: Sequence[str]) -> list[str]:
     """Return for every column the field it went to last time, or else the field that its name suggests."""
     memory, guessed = _memory(project), guess(template, columns)
     known = {target.name for target in targets_of(template)} | {""}
@@ -32,7 +33,7 @@ def remembered_columns(project: Any, template: Template, columns: Sequence[str])
     return found
 
 
-def remembered_values(project: Any, template: Template) -> dict[str, dict[str, Any]]:
+def remembered_values(project: Project, template: Template) -> dict[str, dict[str, Any]]:
     """Return the replacements of earlier imports whose options the template still has."""
     memory = _memory(project)
     options = {
@@ -48,7 +49,7 @@ def remembered_values(project: Any, template: Template) -> dict[str, dict[str, A
     return found
 
 
-def remember(batch: Any, template: Template) -> None:
+def remember(batch: ImportBatch, template: Template) -> None:
     """Keep how the columns and values of an import were matched; within the transaction that takes it in.
 
     Only spellings of options are kept, of questions that have some, and only where several rows had them.
@@ -70,5 +71,5 @@ def remember(batch: Any, template: Template) -> None:
     memory.save()
 
 
-def _memory(project: Any) -> ImportMemory | None:
+def _memory(project: Project) -> ImportMemory | None:
     return ImportMemory.objects.filter(project=project).first()

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import marshal
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from pydplib._version import __version__
 from pydplib.capture import Problem
 from pydplib.web import uploads
 from pydplib.web.intake.duplicates import Keys
+from pydplib.web.intake.models import ImportBatch
 from pydplib.web.intake.reading import FileRow
 from pydplib.web.room import check_room
 
@@ -31,7 +30,7 @@ def path_of(key: str) -> Path:
     return uploads.folder() / f"{key}.read"
 
 
-def state_of(batch: Any) -> str:
+def state_of(batch: ImportBatch) -> str:
     """Return what the rows depend on, as a digest: the file, how it is matched, the template, the program."""
     file = uploads.path_of(batch.key).stat()
     said = [
@@ -49,7 +48,7 @@ class RowWriter:
         batch: The import.
     """
 
-    def __init__(self, batch: Any) -> None:
+    def __init__(self, batch: ImportBatch) -> None:
         self.key, self.state = batch.key, state_of(batch)
         self.part = uploads.folder() / f"{batch.key}.keep"
 
@@ -66,7 +65,7 @@ class RowWriter:
             (row.number, row.answers if row.ok else None, row.special, *each)
             for row, each in zip(rows, keys, strict=True)
         ]
-        data = marshal.dumps(kept)
+        data = json.dumps(kept, separators=(",", ":")).encode()
         self._file.write(len(data).to_bytes(_LENGTH, "big"))
         self._file.write(data)
 
@@ -80,7 +79,7 @@ class RowWriter:
             self.part.unlink(missing_ok=True)
 
 
-def kept_rows(batch: Any) -> Iterator[tuple[FileRow, Keys]] | None:
+def kept_rows(batch: ImportBatch) -> Iterator[tuple[FileRow, Keys]] | None:
     """Return the rows of the last dry run, without the texts of their cells; none if they do not fit the import."""
     path = path_of(batch.key)
     if not path.exists():
@@ -95,8 +94,7 @@ def _rows(path: Path) -> Iterator[tuple[FileRow, Keys]]:
     with path.open("rb") as file:
         file.seek(64)
         while head := file.read(_LENGTH):
-            # Written by this server into its private folder; the digest says by which version.
-            for number, answers, special, *keys in marshal.loads(file.read(int.from_bytes(head, "big"))):  # noqa: S302
+            for number, answers, special, *keys in json.loads(file.read(int.from_bytes(head, "big"))):
                 problems = _REFUSED if answers is None else ()
                 yield FileRow(number, {}, answers or {}, problems, special), tuple(keys)
 

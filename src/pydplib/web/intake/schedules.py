@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.intake.models import SnapshotSchedule
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project

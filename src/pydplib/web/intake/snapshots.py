@@ -35,7 +35,7 @@ from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError
 from pydplib.schema import Column, Schema, Text
 from pydplib.web import leftovers, room
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import Log, recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import new_key
@@ -152,7 +152,7 @@ def make_snapshot(project: Project, *, actor: object) -> Snapshot:
     return made[0]
 
 
-def _tables(project: Project, template: Template, log: Any) -> Iterator[tuple[str, Schema, Writer]]:
+def _tables(project: Project, template: Template, log: Log) -> Iterator[tuple[str, Schema, Writer]]:
     """Yield the tables of a new snapshot: name, public schema, and what writes its file under a key."""
     computed = declared.computed_columns(project)
     # The policy opens fields by name, and the template may be newer: a formula never takes a question's name.
@@ -188,7 +188,7 @@ def _tables(project: Project, template: Template, log: Any) -> Iterator[tuple[st
 
 
 def _remembering(
-    pinned: dict[str, tuple[Schema, str]], name: str, schema: Schema, rows: Callable[[], Iterator[list[Any]]]
+    pinned: dict[str, tuple[Schema, str]], name: str, schema: Schema, rows: Callable[[], Iterator[list[object]]]
 ) -> Writer:
     """Return what writes a table's rows and keeps the key of its file, for tables that are joined later."""
 
@@ -265,7 +265,7 @@ def check_newest(snapshot: Snapshot) -> None:
         )
 
 
-def said_before(project: Any) -> dict[str, Any]:
+def said_before(project: Project) -> dict[str, Any]:
     """Return what the owner said about noisy numbers when the current snapshot was published: it goes on."""
     before = published_snapshot(project)
     if before is None:
@@ -301,7 +301,7 @@ def snapshots_of(project: Project) -> list[Snapshot]:
     return list(Snapshot.objects.filter(project=project, group="").select_related("template"))
 
 
-def published_snapshot(project: Any, group: str = "") -> Snapshot | None:
+def published_snapshot(project: Project, group: str = "") -> Snapshot | None:
     """Return the snapshot that partners' analyses run on; with a repeating group, its table of that group."""
     published = Snapshot.objects.filter(project=project, published__isnull=False).exclude(file="")
     main = published.filter(group="").order_by("-number").first()
@@ -310,7 +310,7 @@ def published_snapshot(project: Any, group: str = "") -> Snapshot | None:
     return published.filter(group=group, number=main.number).first()
 
 
-def published_tables(project: Any) -> list[Snapshot]:
+def published_tables(project: Project) -> list[Snapshot]:
     """Return what can be asked now: the reports, then a table for each repeating group."""
     main = published_snapshot(project)
     if main is None:
@@ -319,7 +319,7 @@ def published_tables(project: Any) -> list[Snapshot]:
     return [main, *more.exclude(group="").select_related("template").order_by("id")]
 
 
-def snapshots_with(project: Any, pseudonym: str) -> list[Snapshot]:
+def snapshots_with(project: Project, pseudonym: str) -> list[Snapshot]:
     """Return the snapshots that hold a person."""
     return [each for each in Snapshot.objects.filter(project=project).exclude(file="") if _holds(each, [pseudonym])]
 
@@ -340,7 +340,7 @@ def load_snapshot(snapshot: Snapshot) -> Table:
 
 
 @contextmanager
-def without_people(project: Any, pseudonyms: Collection[str] | None) -> Iterator[list[str]]:
+def without_people(project: Project, pseudonyms: Collection[str] | None) -> Iterator[list[str]]:
     """Take people out of all snapshots, around the transaction that takes them out of the data.
 
     Yields the names of the files that hold one of them, and deletes these files once the transaction inside has been
@@ -363,7 +363,7 @@ def without_people(project: Any, pseudonyms: Collection[str] | None) -> Iterator
     transaction.on_commit(leftovers.forget_pages, robust=True)
 
 
-def forget(project: Project, names: list[str], pseudonyms: Collection[str] | None, log: Any) -> None:
+def forget(project: Project, names: list[str], pseudonyms: Collection[str] | None, log: Log) -> None:
     """Inside the transaction: drop the entries of these files, and put a published one without the people in place.
 
     Call it after the change of the data: from here on no snapshot is made, and one that was made since the files
@@ -437,7 +437,7 @@ def _repetitions(values: Mapping[str, Any], answers: Mapping[str, Any], path: Se
     return [row for row, _ in found]
 
 
-def _rows(project: Project, schema: Schema, path: Sequence[str] = ()) -> Iterator[list[Any]]:
+def _rows(project: Project, schema: Schema, path: Sequence[str] = ()) -> Iterator[list[object]]:
     found = (
         Report.objects.filter(project=project, state=Report.State.SIGNED)
         .exclude(patient__consent=Patient.Consent.WITHDRAWN)
@@ -450,7 +450,7 @@ def _rows(project: Project, schema: Schema, path: Sequence[str] = ()) -> Iterato
             yield [pseudonym, *(row.get(name) for name in names)]
 
 
-def _table_rows(table: PersonTable, schema: Schema) -> Iterator[list[Any]]:
+def _table_rows(table: PersonTable, schema: Schema) -> Iterator[list[object]]:
     """Yield the rows of a further table: everybody's who has not withdrawn consent."""
     found = (
         PersonRow.objects.filter(table=table)
@@ -489,7 +489,7 @@ def _write_joined(key: str, joined: Joined, one: str, other: str) -> tuple[int, 
     return rows, _copy(f"SELECT {chosen} FROM {first} one {how} {second} two ON {on}", key)
 
 
-def _write(key: str, schema: Schema, rows: Iterator[list[Any]]) -> tuple[int, str]:
+def _write(key: str, schema: Schema, rows: Iterator[list[object]]) -> tuple[int, str]:
     passing, count = folder() / f"{key}.csv", 0
     names = [str(schema.person), *(name for name in schema.stored if name != schema.person)]
     try:
@@ -576,9 +576,9 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _next_number(project: Any) -> int:
+def _next_number(project: Project) -> int:
     return (Snapshot.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
 
 
-def _cell(cell: Any) -> str:
+def _cell(cell: object) -> str:
     return str(cell).lower() if isinstance(cell, bool) else str(cell)

@@ -14,6 +14,7 @@ from pydplib.errors import DataError, looks_like_names
 from pydplib.schema import COLUMN_KINDS, Storage
 from pydplib.tables.cells import NUMBER_PATTERN, Decimals, day_text, number_text, truth_of
 from pydplib.web import uploads
+from pydplib.web.projects.models import Project
 from pydplib.web.tables.models import TableUpload
 from pydplib.web.uploads import MOST_COLUMNS, MOST_ROWS, MOST_UNPACKED, Received
 
@@ -203,7 +204,7 @@ def samples_of(upload: TableUpload) -> dict[str, list[str]]:
     return found
 
 
-def uploads_of(project: Any) -> list[TableUpload]:
+def uploads_of(project: Project) -> list[TableUpload]:
     """Return the files of a project that were not taken in yet, the newest first."""
     return list(TableUpload.objects.filter(project=project).select_related("table", "by"))
 
@@ -213,6 +214,6 @@ def remove_upload(upload: TableUpload) -> None:
     remove_uploads(TableUpload.objects.filter(pk=upload.pk))
 
 
-def keep_upload(**facts: Any) -> TableUpload:
+def keep_upload(**facts: object) -> TableUpload:
     """Keep what is known of a file that was received."""
     return TableUpload.objects.create(**facts)

@@ -15,11 +15,12 @@ from django.utils import timezone
 from pydplib.errors import DataError
 from pydplib.schema import Column, Schema
 from pydplib.tables.cells import Decimals, day_text, number_text
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.patients.inserts import CHUNK, chunks, insert_many
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import LONGEST, pseudonyms_of
-from pydplib.web.projects.changing import new_data_version
+from pydplib.web.people.models import User
+from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.tables.models import PersonRow, PersonTable
 
@@ -54,7 +55,7 @@ class Matched:
         return self.unknown + self.nameless
 
 
-def read_cell(column: Column, text: str, decimals: Decimals = ".") -> Any:
+def read_cell(column: Column, text: str, decimals: Decimals = ".") -> object:
     """Return the value of a cell of a file, as JSON keeps it; None where it is blank.
 
     Raises:
@@ -83,7 +84,7 @@ def read_cell(column: Column, text: str, decimals: Decimals = ".") -> Any:
     return value
 
 
-def _listed(column: Column, word: str) -> Any:
+def _listed(column: Column, word: str) -> object:
     """Return the declared value that is written so: to the letter, whatever the case, or as the same number."""
     for value in column.choices:
         if str(value) == word:
@@ -108,13 +109,15 @@ class Matcher:
         decimals: What may stand before decimals.
     """
 
-    def __init__(self, project: Any, schema: Schema, decimals: Decimals = ".") -> None:
+    def __init__(self, project: Project, schema: Schema, decimals: Decimals = ".") -> None:
         self.project, self.schema, self.decimals = project, schema, decimals
         self.found = Matched()
         self.unknown_rows: list[int] = []
         self._rows_of: Counter[int] = Counter()
 
-    def match(self, rows: Iterable[tuple[int, str, Mapping[str, str]]]) -> Iterator[list[tuple[int, dict[str, Any]]]]:
+    def match(
+        self, rows: Iterable[tuple[int, str, Mapping[str, str]]]
+    ) -> Iterator[list[tuple[int, dict[str, object]]]]:
         """Yield chunks of patient and values, for rows of known patients; counts what is left out on the way.
 
         Args:
@@ -165,7 +168,7 @@ def write_rows(
     table: PersonTable,
     rows: Iterable[tuple[int, str, Mapping[str, str]]],
     *,
-    actor: Any,
+    actor: User,
     decimals: Decimals = ".",
     again: bool = False,
 ) -> Matched:
@@ -210,7 +213,7 @@ def write_rows(
     return found
 
 
-def remove_table(table: PersonTable, *, actor: Any) -> None:
+def remove_table(table: PersonTable, *, actor: User) -> None:
     """Delete a further table and its rows. Published snapshots keep what they pinned until a new one is published."""
     project = table.project
     with recorded(actor, project=project) as log:
@@ -222,7 +225,7 @@ def remove_table(table: PersonTable, *, actor: Any) -> None:
         log.add("table.remove", key, table=name, rows=rows, data_version=number)
 
 
-def counts_of(project: Any) -> dict[int, tuple[int, int]]:
+def counts_of(project: Project) -> dict[int, tuple[int, int]]:
     """Return further table -> its rows and patients; for the owner's screen."""
     counted = PersonTable.objects.filter(project=project).annotate(
         total=Count("rows"), people=Count("rows__patient", distinct=True)

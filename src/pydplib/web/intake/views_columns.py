@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -17,6 +17,7 @@ from pydplib.schema.formulas import FUNCTIONS, STEPS
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, published_tables, snapshot_schema
 from pydplib.web.projects.fields import FIELD_LABEL_WORDS, project_fields
+from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import door
 from pydplib.web.tables.declared import (
     ComputedColumn,
@@ -35,7 +36,7 @@ from pydplib.web.tables.forms import ComputedForm, JoinsForm
 
 @door("manage_data")
 @require_http_methods(["GET", "POST"])
-def columns(request: Any) -> HttpResponse:
+def columns(request: HttpRequest) -> HttpResponse:
     """List computed columns and declare one."""
     project = request.project
     offered = tables_offered(project)
@@ -67,7 +68,7 @@ def columns(request: Any) -> HttpResponse:
     return render(request, "tables/columns.html", context, status=422 if failed else 200)
 
 
-def tables_offered(project: Any) -> dict[str, tuple[str, Schema]]:
+def tables_offered(project: Project) -> dict[str, tuple[str, Schema]]:
     """Return the tables that computed columns can belong to -> title and schema, as the next snapshot would have it."""
     version = project.template_version
     if version is None:
@@ -95,7 +96,7 @@ def tables_offered(project: Any) -> dict[str, tuple[str, Schema]]:
     return found
 
 
-def _listed(project: Any, offered: Mapping[str, tuple[str, Schema]]) -> list[dict[str, Any]]:
+def _listed(project: Project, offered: Mapping[str, tuple[str, Schema]]) -> list[dict[str, Any]]:
     """Return the computed columns for the page: what they are, whether they fit, whether partners have them."""
     published = {each.group: Schema.from_json(each.schema) for each in published_tables(project)}
     shown: list[dict[str, Any]] = []
@@ -120,7 +121,7 @@ def _listed(project: Any, offered: Mapping[str, tuple[str, Schema]]) -> list[dic
     return shown
 
 
-def _add(request: Any, computed: ComputedColumn, offered: Mapping[str, tuple[str, Schema]]) -> None:
+def _add(request: HttpRequest, computed: ComputedColumn, offered: Mapping[str, tuple[str, Schema]]) -> None:
     """Keep a version with one more column.
 
     Raises:
@@ -135,13 +136,13 @@ def _add(request: Any, computed: ComputedColumn, offered: Mapping[str, tuple[str
     _keep(request, [*computed_columns(project), computed], joins_of(project))
 
 
-def _keep(request: Any, computed: Any, joins: Any) -> None:
+def _keep(request: HttpRequest, computed: Any, joins: Any) -> None:
     declare(request.project, columns=computed, joins=joins, actor=request.user, by=request.user.username)
 
 
 @door("manage_data")
 @require_GET
-def column_check(request: Any) -> HttpResponse:
+def column_check(request: HttpRequest) -> HttpResponse:
     """Say what a formula means while it is typed, from declarations alone; or what is wrong with it."""
     offered = tables_offered(request.project)
     if not offered:  # no template yet: there is nothing to compute from
@@ -162,7 +163,7 @@ def column_check(request: Any) -> HttpResponse:
 
 @door("manage_data")
 @require_POST
-def column_remove(request: Any) -> HttpResponse:
+def column_remove(request: HttpRequest) -> HttpResponse:
     """Keep a version without one of the columns. Snapshots that have it keep it."""
     name = request.POST.get("name", "")
     before = computed_columns(request.project)
@@ -175,7 +176,7 @@ def column_remove(request: Any) -> HttpResponse:
 
 @door("manage_data")
 @require_POST
-def column_joins(request: Any) -> HttpResponse:
+def column_joins(request: HttpRequest) -> HttpResponse:
     """Say which further tables are asked together with the reports."""
     project = request.project
     form = JoinsForm(request.POST, tables=tables_of(project), joins=joins_of(project))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.views.decorators.http import require_GET, require_POST
 
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.browsing import (
     chosen_columns,
     departments_in,
@@ -27,14 +27,14 @@ from pydplib.web.intake.exporting import csv_text
 from pydplib.web.intake.quality import quality_of
 from pydplib.web.intake.reading import identifiers_of
 from pydplib.web.patients.models import Patient
-from pydplib.web.projects.door import check_flow_for
+from pydplib.web.projects.flows import check_flow_for
 from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.templating import value_columns
+from pydplib.web.reporting.template_versions import value_columns
 
 
 @door("see_raw")
 @require_GET
-def data(request: Any) -> HttpResponse:
+def data(request: HttpRequest) -> HttpResponse:
     """Show signed reports as rows."""
     current = request.project.template_version
     if current is None:
@@ -72,21 +72,21 @@ def data(request: Any) -> HttpResponse:
 
 @door("see_raw", of=Patient)
 @require_GET
-def patient(request: Any) -> HttpResponse:
+def patient(request: HttpRequest) -> HttpResponse:
     """Show one patient with all reports."""
     return _patient_page(request, {})
 
 
 @door("manage_data", of=Patient, recent=True)
 @require_POST
-def patient_identifiers(request: Any) -> HttpResponse:
+def patient_identifiers(request: HttpRequest) -> HttpResponse:
     """Show what names a patient; asked for on purpose, with the password, and logged."""
     held = identifiers_of(request.target)
     record(request.user, "patient.identifiers", request.target.key, project=request.project, fields=len(held))
     return _patient_page(request, {"identifiers": held, "identifiers_shown": True})
 
 
-def _patient_page(request: Any, more: dict[str, Any]) -> HttpResponse:
+def _patient_page(request: HttpRequest, more: dict[str, Any]) -> HttpResponse:
     reports = reports_about(request.target, request.member)
     if not reports and not request.member.can("manage_data"):
         raise Http404
@@ -115,7 +115,7 @@ def _patient_page(request: Any, more: dict[str, Any]) -> HttpResponse:
 
 @door("manage_data", recent=True)
 @require_POST
-def data_export(request: Any) -> HttpResponse:
+def data_export(request: HttpRequest) -> HttpResponse:
     """Send raw rows as CSV to an owner: password given again, allowed by the policy, logged."""
     current = request.project.template_version
     if current is None:
@@ -139,7 +139,7 @@ def data_export(request: Any) -> HttpResponse:
 
 @door("manage_data")
 @require_GET
-def quality(request: Any) -> HttpResponse:
+def quality(request: HttpRequest) -> HttpResponse:
     """Show gaps, values outside the template, repeated reports and contradictions."""
     found = quality_of(request.project)
     record(request.user, "quality.look", request.project.key, project=request.project)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from pydplib.capture import Template
 from pydplib.schema import Column
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.exact import (
     MOST_FILTERS,
     Condition,
@@ -39,7 +39,7 @@ _LONGEST = 40
 
 @door("manage_data")
 @require_http_methods(["GET", "HEAD", "POST"])
-def exact_view(request: Any) -> HttpResponse:
+def exact_view(request: HttpRequest) -> HttpResponse:
     """Show counts of the project's reports; a POST changes what is shown."""
     current = request.project.template_version
     if current is None:

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from pydplib.errors import PolicyError, PydplibError
 from pydplib.web import uploads
-from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.intake import jobs
 from pydplib.web.intake.accepting import (
     accept_batch,
@@ -60,7 +60,7 @@ MOST_LEFT_OUT = 0.01
 
 @door("import_records")
 @require_http_methods(["GET", "POST"])
-def imports(request: Any) -> HttpResponse:
+def imports(request: HttpRequest) -> HttpResponse:
     """List imports, and take an upload."""
     own = _own_department(request)
     current = request.project.template_version
@@ -81,7 +81,7 @@ def imports(request: Any) -> HttpResponse:
     return render(request, "intake/imports.html", context, status=status)
 
 
-def _take(request: Any, form: UploadForm, current: Any, own: str | None) -> ImportBatch:
+def _take(request: HttpRequest, form: UploadForm, current: Any, own: str | None) -> ImportBatch:
     discard_old_imports()
     key = new_key()
     found = uploads.receive(form.cleaned_data["file"], key, sheet=form.cleaned_data["sheet"] or None)
@@ -114,7 +114,7 @@ def _take(request: Any, form: UploadForm, current: Any, own: str | None) -> Impo
 
 @door("import_records", of=ImportBatch)
 @require_GET
-def import_batch(request: Any) -> HttpResponse:
+def import_batch(request: HttpRequest) -> HttpResponse:
     """Show an import where it stands."""
     batch = _mine(request)
     if batch.state == _State.UPLOADED:
@@ -147,7 +147,7 @@ def import_batch(request: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_GET
-def import_progress(request: Any) -> HttpResponse:
+def import_progress(request: HttpRequest) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
     batch = _mine(request)
     response = render(request, "intake/_progress.html", {"batch": batch, "stalled": jobs.is_stalled(batch)})
@@ -158,7 +158,7 @@ def import_progress(request: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_mapping(request: Any) -> HttpResponse:
+def import_mapping(request: HttpRequest) -> HttpResponse:
     """Take the mapping and begin the dry run."""
     batch = _mine(request)
     if batch.state not in (_State.UPLOADED, _State.CHECKED) or batch.format == "fhir":
@@ -173,7 +173,7 @@ def import_mapping(request: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_rematch(request: Any) -> HttpResponse:
+def import_rematch(request: HttpRequest) -> HttpResponse:
     """Go back to the matching of columns."""
     batch = _mine(request)
     if batch.format != "fhir":
@@ -183,7 +183,7 @@ def import_rematch(request: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_row(request: Any, number: int) -> HttpResponse:
+def import_row(request: HttpRequest, number: int) -> HttpResponse:
     """Mend one row, leave it out, or take it in all the same."""
     batch = _mine(request)
     row = problem_row(batch, number)
@@ -213,7 +213,7 @@ def import_row(request: Any, number: int) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_replace(request: Any) -> HttpResponse:
+def import_replace(request: HttpRequest) -> HttpResponse:
     """Take what values are replaced by, in the whole file, and try every row again."""
     batch = _mine(request)
     if batch.state != _State.CHECKED or batch.format == "fhir":
@@ -234,7 +234,7 @@ def import_replace(request: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_GET
-def import_left_out(request: Any) -> Any:
+def import_left_out(request: HttpRequest) -> object:
     """Hand out the rows that are left out as things stand, to correct them and upload them again."""
     batch = _mine(request)
     if batch.state != _State.CHECKED or batch.format == "fhir" or not uploads.path_of(batch.key).exists():
@@ -247,7 +247,7 @@ def import_left_out(request: Any) -> Any:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_undo(request: Any) -> HttpResponse:
+def import_undo(request: HttpRequest) -> HttpResponse:
     """Take back an import that was taken in, as long as no snapshot holds it."""
     batch = _mine(request)
     jobs.start(discard_batch, batch, take=partial(claim_undo, actor=request.user))
@@ -256,7 +256,7 @@ def import_undo(request: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_accept(request: Any) -> HttpResponse:
+def import_accept(request: HttpRequest) -> HttpResponse:
     """Take the import in, or go on with taking it in."""
     batch = _mine(request)
     if batch.state == _State.CHECKING:
@@ -272,7 +272,7 @@ def import_accept(request: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_discard(request: Any) -> HttpResponse:
+def import_discard(request: HttpRequest) -> HttpResponse:
     """Throw the import away."""
     batch = _mine(request)
     if batch.is_open:
@@ -285,13 +285,13 @@ def _asks(batch: ImportBatch, left_out: int) -> bool:
     return left_out > MOST_LEFT_OUT * batch.rows
 
 
-def _has_agreed(request: Any, batch: ImportBatch) -> bool:
+def _has_agreed(request: HttpRequest, batch: ImportBatch) -> bool:
     """Return whether the user has seen how many rows are left out: the number that they agreed to is sent along."""
     left_out = tally(batch)["left_out"]
     return not _asks(batch, left_out) or request.POST.get("left_out", "") == str(left_out)
 
 
-def _mine(request: Any) -> ImportBatch:
+def _mine(request: HttpRequest) -> ImportBatch:
     """Return the import of the address; a radiologist's own only."""
     batch: ImportBatch = request.target
     is_own = batch.by_id == request.user.pk and not request.member.preview
@@ -300,7 +300,7 @@ def _mine(request: Any) -> ImportBatch:
     return batch
 
 
-def _own_department(request: Any) -> str | None:
+def _own_department(request: HttpRequest) -> str | None:
     """Return the department that a radiologist imports into; none for owners, who choose."""
     if request.member.can("manage_data"):
         return None
@@ -313,7 +313,7 @@ def _allowed(mapping: list[str], own: str | None) -> list[str]:
     return mapping if own is None else ["" if name == DEPARTMENT else name for name in mapping]
 
 
-def _mapping_form(request: Any, batch: ImportBatch, data: Any = None) -> MappingForm:
+def _mapping_form(request: HttpRequest, batch: ImportBatch, data: object = None) -> MappingForm:
     return MappingForm(
         data,
         template=batch.template.template,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.access import access_report, count_reports
 from pydplib.web.intake.erasing import erase, look_up, open_imports, overdue, purge, set_consent
 from pydplib.web.intake.forms import ConsentForm, FindPatientForm
@@ -25,14 +23,14 @@ WORD = "ERASE"
 
 @door("erase")
 @require_GET
-def privacy_rights(request: Any) -> HttpResponse:
+def privacy_rights(request: HttpRequest) -> HttpResponse:
     """Show what the law asks for: find a person, see what is overdue, the record of processing."""
     return _rights_page(request)
 
 
 @door("erase")
 @require_POST
-def rights_find(request: Any) -> HttpResponse:
+def rights_find(request: HttpRequest) -> HttpResponse:
     """Find a person by exactly what names them; what was typed is neither logged nor in an address."""
     form = FindPatientForm(request.POST)
     if form.is_valid():
@@ -50,14 +48,14 @@ def rights_find(request: Any) -> HttpResponse:
     return _rights_page(request, not_found=True, status=422)
 
 
-def _rights_page(request: Any, *, not_found: bool = False, status: int = 200) -> HttpResponse:
+def _rights_page(request: HttpRequest, *, not_found: bool = False, status: int = 200) -> HttpResponse:
     context = {"form": FindPatientForm(), "not_found": not_found, "overdue": overdue(request.project), "word": WORD}
     return render(request, "intake/rights.html", context, status=status)
 
 
 @door("erase", of=Patient)
 @require_GET
-def rights_patient(request: Any) -> HttpResponse:
+def rights_patient(request: HttpRequest) -> HttpResponse:
     """Show what can be done for one person; no identifier, no answer."""
     patient = request.target
     record(request.user, "patient.look", patient.key, project=request.project)
@@ -75,7 +73,7 @@ def rights_patient(request: Any) -> HttpResponse:
 
 @door("erase", of=Patient, recent=True)
 @require_GET
-def rights_access(request: Any) -> HttpResponse:
+def rights_access(request: HttpRequest) -> HttpResponse:
     """Show everything that is held about one person; with values for owners, who answer for them."""
     patient = request.target
     way = [_rights(), ("Patient", reverse("rights_patient", args=[patient.key])), ("Access report", "")]
@@ -85,19 +83,19 @@ def rights_access(request: Any) -> HttpResponse:
 
 @door("erase", of=Patient, recent=True)
 @require_GET
-def rights_access_json(request: Any) -> HttpResponse:
+def rights_access_json(request: HttpRequest) -> HttpResponse:
     """Send the same as a file."""
     return _json_file(_access(request), f"access-{request.target.key}.json")
 
 
-def _access(request: Any) -> dict[str, Any]:
+def _access(request: HttpRequest) -> dict[str, object]:
     record(request.user, "patient.access", request.target.key, project=request.project)
     return access_report(request.target, with_values=request.member.can("manage_data"))
 
 
 @door("erase", of=Patient, recent=True)
 @require_POST
-def rights_consent(request: Any) -> HttpResponse:
+def rights_consent(request: HttpRequest) -> HttpResponse:
     """Note consent or its withdrawal."""
     form = ConsentForm(request.POST)
     if form.is_valid():
@@ -108,7 +106,7 @@ def rights_consent(request: Any) -> HttpResponse:
 
 @door("erase", of=Patient, recent=True)
 @require_POST
-def rights_erase(request: Any) -> HttpResponse:
+def rights_erase(request: HttpRequest) -> HttpResponse:
     """Erase one person."""
     if request.POST.get("confirm_word", "").strip() != WORD:
         messages.error(request, f"Nothing was erased: type {WORD} to confirm.")
@@ -120,7 +118,7 @@ def rights_erase(request: Any) -> HttpResponse:
 
 @door("erase", recent=True)
 @require_POST
-def rights_purge(request: Any) -> HttpResponse:
+def rights_purge(request: HttpRequest) -> HttpResponse:
     """Erase everybody of a project whose time is over."""
     if request.POST.get("confirm_word", "").strip() != WORD:
         messages.error(request, f"Nothing was erased: type {WORD} to confirm.")
@@ -132,7 +130,7 @@ def rights_purge(request: Any) -> HttpResponse:
 
 @door("erase")
 @require_GET
-def rights_processing(request: Any) -> HttpResponse:
+def rights_processing(request: HttpRequest) -> HttpResponse:
     """Show the record of processing."""
     values = {
         "record": record_of_processing(request.project),
@@ -143,7 +141,7 @@ def rights_processing(request: Any) -> HttpResponse:
 
 @door("erase")
 @require_GET
-def rights_processing_json(request: Any) -> HttpResponse:
+def rights_processing_json(request: HttpRequest) -> HttpResponse:
     """Send the record of processing as a file."""
     return _json_file(record_of_processing(request.project), f"processing-{request.project.key}.json")
 
@@ -152,7 +150,7 @@ def _rights() -> tuple[str, str]:
     return "Privacy rights", reverse("privacy_rights")
 
 
-def _json_file(held: dict[str, Any], name: str) -> HttpResponse:
+def _json_file(held: dict[str, object], name: str) -> HttpResponse:
     response = JsonResponse(held, json_dumps_params={"indent": 2, "ensure_ascii": False})
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -27,7 +25,7 @@ from pydplib.web.projects.permissions import door
 
 @door("manage_data")
 @require_http_methods(["GET", "POST"])
-def snapshots(request: Any) -> HttpResponse:
+def snapshots(request: HttpRequest) -> HttpResponse:
     """List snapshots; a POST makes one of the current data version."""
     if request.method == "POST":
         publishes = bool(request.POST.get("publish"))
@@ -52,7 +50,7 @@ def snapshots(request: Any) -> HttpResponse:
 
 @door("manage_data")
 @require_GET
-def snapshot_progress(request: Any) -> HttpResponse:
+def snapshot_progress(request: HttpRequest) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
     job = jobs.snapshot_job(request.project)
     response = render(request, "intake/_snapshot_progress.html", {"job": job})
@@ -61,7 +59,7 @@ def snapshot_progress(request: Any) -> HttpResponse:
     return response
 
 
-def _say(request: Any, job: SnapshotJob) -> None:
+def _say(request: HttpRequest, job: SnapshotJob) -> None:
     """Tell what came of a step that was done while the user waited; the page has the words for all others."""
     if job.state != SnapshotJob.State.DONE or job.snapshot is None:
         return
@@ -79,7 +77,7 @@ def _say(request: Any, job: SnapshotJob) -> None:
 
 @door("manage_data", of=Snapshot)
 @require_http_methods(["GET", "POST"])
-def snapshot_publish(request: Any) -> HttpResponse:
+def snapshot_publish(request: HttpRequest) -> HttpResponse:
     """Let partners' analyses run on this snapshot; the owner says what prices may know of its size."""
     item: Snapshot = request.target
     before = said_before(item.project)
@@ -112,7 +110,7 @@ def snapshot_publish(request: Any) -> HttpResponse:
 
 @door("manage_data")
 @require_POST
-def snapshot_schedule(request: Any) -> HttpResponse:
+def snapshot_schedule(request: HttpRequest) -> HttpResponse:
     """Set the rhythm in which snapshots are published by themselves."""
     form = ScheduleForm(request.POST, instance=schedule_of(request.project))
     if form.is_valid():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -15,7 +15,7 @@ from pydplib._csv_text import csv_pieces
 from pydplib.errors import PydplibError, SchemaError
 from pydplib.schema import Schema
 from pydplib.web import uploads
-from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, published_tables, snapshot_schema
 from pydplib.web.intake.table_files import (
@@ -30,6 +30,7 @@ from pydplib.web.intake.table_files import (
 )
 from pydplib.web.intake.table_rows import Matched, Matcher, counts_of, remove_table, write_rows
 from pydplib.web.people.models import new_key
+from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import door
 from pydplib.web.tables.declared import check_table_names, computed_columns, joined_name, tables_of
 from pydplib.web.tables.forms import TableColumnsForm, TableFileForm, plain_name
@@ -41,7 +42,7 @@ _PIECE = 500
 
 @door("manage_data")
 @require_http_methods(["GET", "POST"])
-def tables(request: Any) -> HttpResponse:
+def tables(request: HttpRequest) -> HttpResponse:
     """List the tables of a project, and take a file for a further one."""
     project, current = request.project, request.project.template_version
     added = tables_of(project)
@@ -65,7 +66,7 @@ def tables(request: Any) -> HttpResponse:
     return render(request, "tables/tables.html", context, status=status)
 
 
-def _listed(project: Any, template: Any, added: list[PersonTable]) -> list[dict[str, Any]]:
+def _listed(project: Project, template: Any, added: list[PersonTable]) -> list[dict[str, Any]]:
     """Return what the project's tables are: reports, repeating groups, further ones."""
     published = {each.group for each in published_tables(project)}
     shown: list[dict[str, Any]] = []
@@ -90,7 +91,7 @@ def _listed(project: Any, template: Any, added: list[PersonTable]) -> list[dict[
     return shown
 
 
-def _take(request: Any, form: TableFileForm) -> TableUpload:
+def _take(request: HttpRequest, form: TableFileForm) -> TableUpload:
     values, key = form.cleaned_data, new_key()
     table = form.tables.get(values.get("table") or "")
     found = receive(values["file"], key, sheet=values["sheet"] or None)
@@ -117,7 +118,7 @@ def _take(request: Any, form: TableFileForm) -> TableUpload:
 
 @door("manage_data", of=TableUpload)
 @require_http_methods(["GET", "POST"])
-def table_upload(request: Any) -> HttpResponse:
+def table_upload(request: HttpRequest) -> HttpResponse:
     """Say what the columns are; a POST tries it, or takes the rows in."""
     upload: TableUpload = request.target
     said = upload.said
@@ -163,7 +164,7 @@ def table_upload(request: Any) -> HttpResponse:
     return render(request, "tables/upload.html", context, status=422 if form.is_bound and form.errors else 200)
 
 
-def _declared_table(request: Any, upload: TableUpload, form: TableColumnsForm) -> PersonTable:
+def _declared_table(request: HttpRequest, upload: TableUpload, form: TableColumnsForm) -> PersonTable:
     """Return the table as it would be, new or with new columns; it is not saved yet."""
     project, template = request.project, request.project.template_version.template
     table = upload.table
@@ -197,7 +198,7 @@ _MOST_LISTED = 100_000
 
 @door("manage_data", of=TableUpload)
 @require_GET
-def table_left_out(request: Any) -> HttpResponse:
+def table_left_out(request: HttpRequest) -> HttpResponse:
     """Send the rows of people whom the project does not know, as the file has them."""
     upload: TableUpload = request.target
     wanted = set(upload.said.get("unknown") or ())
@@ -218,7 +219,7 @@ def table_left_out(request: Any) -> HttpResponse:
 
 @door("manage_data", of=TableUpload)
 @require_POST
-def table_discard(request: Any) -> HttpResponse:
+def table_discard(request: HttpRequest) -> HttpResponse:
     """Delete a file that was not taken in."""
     upload: TableUpload = request.target
     record(request.user, "table.discard", upload.key, project=request.project)
@@ -229,7 +230,7 @@ def table_discard(request: Any) -> HttpResponse:
 
 @door("manage_data", of=PersonTable, recent=True)
 @require_POST
-def table_remove(request: Any) -> HttpResponse:
+def table_remove(request: HttpRequest) -> HttpResponse:
     """Delete a further table with its rows."""
     title = request.target.title
     remove_table(request.target, actor=request.user)

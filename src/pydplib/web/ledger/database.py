@@ -21,7 +21,7 @@ from pydplib.budget.workflow import KnownRelease, Refused, Reservation
 from pydplib.errors import LedgerError
 from pydplib.noise.tap import check_not_seeded
 from pydplib.web.ledger import models as rows
-from pydplib.web.ledger.pausing import PausedLedgerError, UnreadableLedgerError, UnsoundLedgerError
+from pydplib.web.ledger.pauses import PausedLedgerError, UnreadableLedgerError, UnsoundLedgerError
 from pydplib.web.ledger.store import DatabaseStore
 from pydplib.web.locks import locked
 from pydplib.web.private_files import replace_whole

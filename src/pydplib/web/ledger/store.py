@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from django.db import connection
 
@@ -144,7 +143,7 @@ def _has_gaussian_sums() -> bool:
     return "nano_gaussian" in {column.name for column in found}
 
 
-def _sums(account: Account) -> dict[str, Any]:
+def _sums(account: Account) -> dict[str, object]:
     return {
         "limit_nano_epsilon": account.limit.nano_epsilon,
         "nano_epsilon": account.state.nano_epsilon,

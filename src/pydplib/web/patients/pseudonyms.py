@@ -11,7 +11,6 @@ import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -25,6 +24,7 @@ from pydplib.web.design.values import SHORT
 from pydplib.web.patients.inserts import insert_many, stored
 from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.people.models import new_keys
+from pydplib.web.projects.models import Project
 
 _MOST_NAMES = 2500
 LONGEST = 400
@@ -47,12 +47,12 @@ def clean(value: object) -> str:
     return text
 
 
-def pseudonyms_of(project: Any, values: Iterable[object]) -> list[str]:
+def pseudonyms_of(project: Project, values: Iterable[object]) -> list[str]:
     """Return the pseudonym of each identifier: HMAC-SHA-256 under the server's key, other in every project."""
     return _keyed(f"patient\x1f{project.key}", [clean(value) for value in values])
 
 
-def report_numbers(project: Any, values: Iterable[object]) -> list[str]:
+def report_numbers(project: Project, values: Iterable[object]) -> list[str]:
     """Return the keyed form of report numbers, by which a second import of the same report is noticed."""
     return _keyed(f"report\x1f{project.key}", [clean(value) for value in values])
 
@@ -67,7 +67,7 @@ def _namer(configuration: Configuration) -> Pseudonym:
     return Pseudonym(key=configuration.key("pseudonyms"), consistent=True)
 
 
-def find_patient(project: Any, identifiers: Mapping[str, str]) -> Patient | None:
+def find_patient(project: Project, identifiers: Mapping[str, str]) -> Patient | None:
     """Return the patient of exactly these identifiers, if the project has one."""
     if not identifiers:
         return None
@@ -75,7 +75,7 @@ def find_patient(project: Any, identifiers: Mapping[str, str]) -> Patient | None
     return Patient.objects.filter(project=project, pseudonym=pseudonym).first()
 
 
-def by_short_id(project: Any, text: str) -> Patient | None:
+def by_short_id(project: Project, text: str) -> Patient | None:
     """Return the one patient whose id, or whose report's id, is or begins like this; none if there is none, or two."""
     word = text.strip().lower()
     if not re.fullmatch(f"[0-9a-f]{{{SHORT},16}}", word):
@@ -87,7 +87,7 @@ def by_short_id(project: Any, text: str) -> Patient | None:
     return found[0] if len(found) == 1 else None
 
 
-def patient_for(project: Any, identifiers: Mapping[str, str]) -> Patient:
+def patient_for(project: Project, identifiers: Mapping[str, str]) -> Patient:
     """Return the patient of these identifiers, made if need be.
 
     Args:
@@ -99,14 +99,16 @@ def patient_for(project: Any, identifiers: Mapping[str, str]) -> Patient:
     return patient
 
 
-def patients_for(project: Any, many: Sequence[Mapping[str, str]]) -> list[Patient]:
+def patients_for(project: Project, many: Sequence[Mapping[str, str]]) -> list[Patient]:
     """Return the patients of many sets of identifiers, in a handful of statements."""
     ids = patient_ids_for(project, many)
     found = Patient.objects.in_bulk(set(ids))
     return [found[each] for each in ids]
 
 
-def patient_ids_for(project: Any, many: Sequence[Mapping[str, str]], names: Sequence[str] | None = None) -> list[int]:
+def patient_ids_for(
+    project: Project, many: Sequence[Mapping[str, str]], names: Sequence[str] | None = None
+) -> list[int]:
     """Return the rows of the patients of many sets of identifiers, made if need be.
 
     Args:
@@ -151,12 +153,12 @@ def identifiers_of(patient: Patient) -> list[tuple[str, str]]:
     return list(patient.identifiers.order_by("field").values_list("field", "value"))
 
 
-def nameless_patient(project: Any) -> Patient:
+def nameless_patient(project: Project) -> Patient:
     """Make a patient whom nothing names: for templates without a person question, every report is somebody else."""
     return Patient.objects.create(project=project, pseudonym=secrets.token_hex(16))
 
 
-def set_apart(template: Template, answers: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+def set_apart(template: Template, answers: Mapping[str, object]) -> tuple[dict[str, str], dict[str, object]]:
     """Return the identifiers of clean answers, and the answers without them, as they are stored.
 
     Examples:
@@ -177,7 +179,7 @@ def _first(identifiers: Mapping[str, str]) -> str:
     raise DataError("A patient needs an identifier: none was given.")
 
 
-def _by_pseudonym(project: Any, names: set[str]) -> dict[str, int]:
+def _by_pseudonym(project: Project, names: set[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     if not Patient.objects.filter(project=project).exists():
         return found

@@ -80,7 +80,7 @@ class NewPasswordForm(forms.Form):
     password = _password("New password", new=True, help_text=PASSWORD_HELP)
     again = _password("New password again", new=True)
 
-    def __init__(self, *args: Any, user: User | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: object, user: User | None = None, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
 
@@ -97,7 +97,7 @@ class NewPasswordForm(forms.Form):
                 self.add_error("password", problem)
         return values
 
-    def whose(self, values: dict[str, Any]) -> User | None:
+    def whose(self, values: dict[str, object]) -> User | None:
         """Return the user whose name the password must not resemble."""
         return self.user
 
@@ -115,7 +115,7 @@ class SetupForm(NewPasswordForm):
     )
     full_name = forms.CharField(label="Your full name", max_length=120, required=False)
 
-    def whose(self, values: dict[str, Any]) -> User | None:
+    def whose(self, values: dict[str, object]) -> User | None:
         """Return the user to be."""
         return User(username=values.get("username", ""), full_name=values.get("full_name", ""))
 
@@ -138,7 +138,7 @@ class ConfirmForm(forms.Form):
         help_text="The six digits that your phone shows now; each code works once. Or a recovery code.",
     )
 
-    def __init__(self, *args: Any, with_code: bool, **kwargs: Any) -> None:
+    def __init__(self, *args: object, with_code: bool, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         if not with_code:
             del self.fields["code"]

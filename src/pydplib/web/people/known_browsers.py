@@ -7,7 +7,6 @@ address, and per name, with all the world; whoever has one has a few tries of it
 from __future__ import annotations
 
 import secrets
-from typing import Any
 
 from django.conf import settings
 from django.core import signing
@@ -45,7 +44,7 @@ def known_browser(request: HttpRequest, username: str) -> str | None:
     return str(name) if user is not None and state == _state(user) else None
 
 
-def counts_apart(request: HttpRequest, credentials: dict[str, Any] | None = None) -> bool:
+def counts_apart(request: HttpRequest, credentials: dict[str, object] | None = None) -> bool:
     """Return whether this try is counted under the browser's own name: the lock per name and address leaves it out."""
     return bool(getattr(request, "known_browser", None))
 

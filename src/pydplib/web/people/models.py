@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models, transaction
@@ -45,7 +45,7 @@ class Hospital(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def save(self, *args: Any, **kwargs: Any) -> None:
+    def save(self, *args: object, **kwargs: object) -> None:
         """Save, and reserve the name: receipts are signed in it, so nobody else may ever be called so, or nearly so.
 
         Raises:
@@ -90,7 +90,7 @@ class HospitalName(models.Model):
 class UserManager(BaseUserManager):  # type: ignore[type-arg]
     """Makes users; the name is kept as typed and compared without case."""
 
-    def create_user(self, username: str, *, hospital: Hospital, password: str | None = None, **more: Any) -> User:
+    def create_user(self, username: str, *, hospital: Hospital, password: str | None = None, **more: object) -> User:
         """Make a user; without a password nobody can sign in until a one-time link set one."""
         user: User = self.model(username=username, hospital=hospital, **more)
         user.set_password(password)

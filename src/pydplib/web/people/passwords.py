@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
+
+from pydplib.web.people.models import User
 
 _ROWS = ("abcdefghijklmnopqrstuvwxyz", "01234567890123456789", "qwertyuiop", "qwertzuiop", "asdfghjkl", "zxcvbnm")
 
@@ -20,7 +21,7 @@ class SimplePatternValidator:
     def __init__(self) -> None:
         self.common = CommonPasswordValidator().passwords
 
-    def validate(self, password: str, user: Any = None) -> None:
+    def validate(self, password: str, user: User | None = None) -> None:
         """Raise ``ValidationError`` if the password is one of these."""
         if is_simple(password) or self._is_decorated(password):
             raise ValidationError("This password is too common: it follows a pattern that is guessed first.")

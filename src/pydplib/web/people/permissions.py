@@ -28,7 +28,7 @@ from pydplib.errors import PolicyError
 from pydplib.policy import Power
 from pydplib.web.auditlog.refusals import note
 from pydplib.web.people.addresses import safe_path
-from pydplib.web.people.keeping import forget, keep
+from pydplib.web.people.pending_forms import forget, keep
 from pydplib.web.people.second_factor import device_of, grace_left
 
 View = Callable[..., HttpResponse]
@@ -101,7 +101,7 @@ def guarded_view(view: View | None, entry: Door, check: Callable[..., HttpRespon
         return lambda later: guarded_view(later, entry, check)
 
     @functools.wraps(view)
-    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+    def guarded(request: HttpRequest, **kwargs: object) -> HttpResponse:
         if not request.user.is_authenticated:
             return detour_to(request, "login")
         try:
@@ -165,7 +165,7 @@ def views(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, View]]:
 
 
 @checks.register()
-def every_view_has_a_door(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
+def every_view_has_a_door(app_configs: object, **kwargs: object) -> list[checks.CheckMessage]:
     """Refuse to start with a view that nobody guards."""
     return [
         checks.Error(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.contrib.sessions.models import Session
@@ -36,7 +35,7 @@ def browser_name(user_agent: str) -> str:
 
 
 @receiver(user_logged_in, dispatch_uid="people.sessions.begin")
-def _begin(sender: Any, request: HttpRequest, user: User, **more: Any) -> None:
+def _begin(sender: object, request: HttpRequest, user: User, **more: object) -> None:
     note_session(request, user)
 
 
@@ -51,7 +50,7 @@ def note_session(request: HttpRequest, user: User) -> None:
 
 
 @receiver(user_logged_out, dispatch_uid="people.sessions.end")
-def _end(sender: Any, request: HttpRequest, user: User | None, **more: Any) -> None:
+def _end(sender: object, request: HttpRequest, user: User | None, **more: object) -> None:
     SignedInSession.objects.filter(session_key=request.session.session_key).delete()
 
 

@@ -14,8 +14,8 @@ from django_otp import login as otp_login
 
 from pydplib.errors import PolicyError
 from pydplib.web import hooks
-from pydplib.web.auditlog.writing import record, recorded
-from pydplib.web.people import keeping, known_browsers, managing, rate_limits, signing_in
+from pydplib.web.auditlog.log import record, recorded
+from pydplib.web.people import accounts, known_browsers, pending_forms, rate_limits, sign_in
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.addresses import next_path
 from pydplib.web.people.forms import ChangePasswordForm, ConfirmForm, EnrolForm, NameForm
@@ -39,7 +39,7 @@ def account(request: HttpRequest) -> HttpResponse:
         messages.success(request, "Saved.")
         return redirect("account")
     more = {name: value for facts in hooks.account_page(request.user) for name, value in facts.items()}
-    people = managing.demo_people() if is_demo_session(request) else None
+    people = accounts.demo_people() if is_demo_session(request) else None
     return render(
         request,
         "people/account.html",
@@ -69,7 +69,7 @@ def password(request: HttpRequest) -> HttpResponse:
             return _too_often(request)
         if user.check_password(form.cleaned_data["current"]):
             rate_limits.clear("confirm", user.pk)
-            managing.change_password(user, form.cleaned_data["password"], session_key=request.session.session_key)
+            accounts.change_password(user, form.cleaned_data["password"], session_key=request.session.session_key)
             update_session_auth_hash(request, user)  # this session stays, under a new id
             end_sessions(user, but=request.session.session_key)
             note_session(request, user)
@@ -196,7 +196,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
 @require_safe
 def again(request: HttpRequest) -> HttpResponse:
     """Show what was filled in before the password was asked for, with a button that sends it."""
-    found = keeping.kept(request)
+    found = pending_forms.kept(request)
     if found is None:
         messages.info(request, "What you had filled in is not kept any more. Please do it once more.")
         return redirect("home")
@@ -207,10 +207,10 @@ def again(request: HttpRequest) -> HttpResponse:
 @require_POST
 def demo_person(request: HttpRequest) -> HttpResponse:
     """In the demonstration: go on as another of its people, or come back after a break."""
-    chosen = managing.demo_person(request.POST.get("person", ""))
-    if not (is_demo_session(request) or signing_in.entered_demo(request)) or chosen is None:
+    chosen = accounts.demo_person(request.POST.get("person", ""))
+    if not (is_demo_session(request) or sign_in.entered_demo(request)) or chosen is None:
         raise Http404
-    return signing_in.enter(request, chosen, how="demonstration", then="/", demo=True)
+    return sign_in.enter(request, chosen, how="demonstration", then="/", demo=True)
 
 
 def _is_right(request: HttpRequest, user: User, values: dict[str, str]) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.contrib.auth import logout as end_login
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -12,8 +10,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.web.auditlog.writing import record
-from pydplib.web.people import known_browsers, links, managing, rate_limits, second_factor, signing_in
+from pydplib.web.auditlog.log import record
+from pydplib.web.people import accounts, known_browsers, links, rate_limits, second_factor, sign_in
 from pydplib.web.people.addresses import next_path
 from pydplib.web.people.forms import CodeForm, NewPasswordForm, SetupForm, SignInForm
 from pydplib.web.people.permissions import public, signed_in
@@ -25,7 +23,7 @@ TIMED_OUT = {
 }
 
 
-def locked(request: HttpRequest, *_: Any) -> HttpResponse:
+def locked(request: HttpRequest, *_: object) -> HttpResponse:
     """Answer whoever tried too often; the same words whether the user exists or not."""
     return render(request, "people/locked.html", status=429)
 
@@ -40,19 +38,19 @@ def login(request: HttpRequest) -> HttpResponse:
         return redirect(then)
     form = SignInForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        counts = signing_in.begin_try(request, form.cleaned_data["username"])
+        counts = sign_in.begin_try(request, form.cleaned_data["username"])
         if counts is None:
             return locked(request)
-        user = signing_in.check_sign_in(request, form.cleaned_data["username"], form.cleaned_data["password"])
+        user = sign_in.check_sign_in(request, form.cleaned_data["username"], form.cleaned_data["password"])
         if user is not None:
             for kind, who in counts:
                 rate_limits.give_back(kind, who)
-            return signing_in.first_step_done(request, user, then=then)
+            return sign_in.first_step_done(request, user, then=then)
         form.add_error(None, WRONG)
     why = TIMED_OUT.get(request.session.pop("timed_out", ""), "") if request.method != "POST" else ""
     values = {"form": form, "next": then, "timed_out": why}
-    if signing_in.entered_demo(request):
-        values["demo_people"] = managing.demo_people()
+    if sign_in.entered_demo(request):
+        values["demo_people"] = accounts.demo_people()
     return render(request, "people/login.html", values)
 
 
@@ -60,7 +58,7 @@ def login(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def login_code(request: HttpRequest) -> HttpResponse:
     """Ask for the code, after the password was right."""
-    user, then = signing_in.pending_user(request)
+    user, then = sign_in.pending_user(request)
     if user is None:
         return redirect("login")
     form = CodeForm(request.POST or None)
@@ -75,7 +73,7 @@ def login_code(request: HttpRequest) -> HttpResponse:
             if how == "recovery code":
                 left = second_factor.recovery_codes_left(user)
                 messages.warning(request, f"You used a recovery code; {left} are left. Make new ones in your account.")
-            return signing_in.enter(request, user, how=f"password and {how}", then=then)
+            return sign_in.enter(request, user, how=f"password and {how}", then=then)
         record(user, "user.code_fail", user.username)
         form.add_error("code", "This code is not right, or was used already. Wait for the next one.")
     return render(request, "people/login_code.html", {"form": form})
@@ -98,14 +96,14 @@ def welcome(request: HttpRequest, token: str) -> HttpResponse:
     if not rate_limits.take("link", where):
         return _unsent(locked(request))
     link = links.find_link(token)
-    if link is None or (link.purpose == links.Purpose.DEMO and not signing_in.is_demo_nearby(request)):
+    if link is None or (link.purpose == links.Purpose.DEMO and not sign_in.is_demo_nearby(request)):
         return _unsent(render(request, "people/link_over.html", status=404))
     rate_limits.give_back("link", where)
     if request.method != "GET":  # a HEAD is somebody's preview
         return _unsent(HttpResponseNotAllowed(["GET"]))
     if link.purpose == links.Purpose.DEMO:
         links.use(link)
-        return _unsent(signing_in.enter(request, link.user, how="demonstration", then="/", demo=True))
+        return _unsent(sign_in.enter(request, link.user, how="demonstration", then="/", demo=True))
     links.carry(request, link)
     return _unsent(redirect("setup" if link.purpose == links.Purpose.SETUP else "welcome_password"))
 
@@ -120,8 +118,8 @@ def welcome_password(request: HttpRequest) -> HttpResponse:
         return _unsent(render(request, "people/link_over.html", status=404))
     form = NewPasswordForm(request.POST or None, user=link.user)
     if request.method == "POST" and form.is_valid():
-        managing.choose_password(link, form.cleaned_data["password"])
-        return _unsent(signing_in.first_step_done(request, link.user, then="/"))
+        accounts.choose_password(link, form.cleaned_data["password"])
+        return _unsent(sign_in.first_step_done(request, link.user, then="/"))
     return _unsent(render(request, "people/welcome.html", {"form": form, "link": link, "whose": link.user}))
 
 
@@ -137,7 +135,7 @@ def setup(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data
         try:
-            owner = managing.set_up(
+            owner = accounts.set_up(
                 link, values["hospital"], values["username"], values["full_name"], values["password"]
             )
         except PolicyError as refusal:
@@ -145,7 +143,7 @@ def setup(request: HttpRequest) -> HttpResponse:
         except ParameterError as problem:
             form.add_error("hospital", str(problem))
             return _unsent(render(request, "people/setup.html", {"form": form}, status=422))
-        return _unsent(signing_in.enter(request, owner, how="password", then="/account/second-factor"))
+        return _unsent(sign_in.enter(request, owner, how="password", then="/account/second-factor"))
     return _unsent(render(request, "people/setup.html", {"form": form}))
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from pydplib.errors import ParameterError
 from pydplib.web import hooks
-from pydplib.web.people import links, managing
+from pydplib.web.people import accounts, links
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.forms import HospitalForm, InviteForm
 from pydplib.web.people.models import User
@@ -20,7 +20,7 @@ from pydplib.web.people.permissions import hospital_owner
 
 
 def _subject(request: HttpRequest, key: str) -> User:
-    found = managing.person(request.user, key)
+    found = accounts.person(request.user, key)
     if found is None:
         raise Http404
     return found
@@ -44,15 +44,15 @@ def hospital(request: HttpRequest) -> HttpResponse:
     form = HospitalForm(request.POST or None, initial=_settings(request.user))
     if request.method == "POST" and form.is_valid():
         try:
-            managing.rename_hospital(request.user, form.cleaned_data["name"])
+            accounts.rename_hospital(request.user, form.cleaned_data["name"])
             if form.cleaned_data["grace"] is not None:
-                managing.set_grace(request.user, form.cleaned_data["grace"])
+                accounts.set_grace(request.user, form.cleaned_data["grace"])
         except ParameterError as problem:
             form.add_error("name", str(problem))
         else:
             messages.success(request, "Saved.")
             return redirect("hospital")
-    people = managing.people_of(request.user.hospital)
+    people = accounts.people_of(request.user.hospital)
     more = {name: value for facts in hooks.hospital_page(request.user.hospital) for name, value in facts.items()}
     values = {"people": people, "form": form, **more}
     return render(request, "people/hospital.html", values, status=422 if form.errors else 200)
@@ -67,11 +67,11 @@ def invite(request: HttpRequest) -> HttpResponse:
         organisation, *whom = (form.cleaned_data[name] for name in ("organisation", "username", "full_name"))
         try:
             if organisation:
-                user, token = managing.invite_partner(request.user, organisation, *whom)
+                user, token = accounts.invite_partner(request.user, organisation, *whom)
             else:
-                user, token = managing.invite(request.user, *whom)
+                user, token = accounts.invite(request.user, *whom)
         except ParameterError as problem:
-            about_user = not organisation or str(problem) == managing.UNUSABLE
+            about_user = not organisation or str(problem) == accounts.UNUSABLE
             form.add_error("username" if about_user else "organisation", str(problem))
         else:
             return show_link(request, user, token, links.Purpose.WELCOME)
@@ -89,7 +89,7 @@ def person(request: HttpRequest, key: str) -> HttpResponse:
         {
             "person": subject,
             "device": factor.device_of(subject),
-            "places": managing.places_of(subject),
+            "places": accounts.places_of(subject),
             "is_self": subject.pk == request.user.pk,
             "breadcrumb": _way(str(subject)),
         },
@@ -100,7 +100,7 @@ def person(request: HttpRequest, key: str) -> HttpResponse:
 @_about_somebody
 def disable(request: HttpRequest, subject: User) -> HttpResponse:
     """Shut somebody out, at once."""
-    managing.set_active(request.user, subject, active=False)
+    accounts.set_active(request.user, subject, active=False)
     messages.success(request, f"{subject} can no longer sign in, and was signed out everywhere.")
     return redirect("hospital_person", key=subject.key)
 
@@ -109,7 +109,7 @@ def disable(request: HttpRequest, subject: User) -> HttpResponse:
 @_about_somebody
 def enable(request: HttpRequest, subject: User) -> HttpResponse:
     """Let somebody in again."""
-    managing.set_active(request.user, subject, active=True)
+    accounts.set_active(request.user, subject, active=True)
     messages.success(request, f"{subject} can sign in again.")
     return redirect("hospital_person", key=subject.key)
 
@@ -119,7 +119,7 @@ def enable(request: HttpRequest, subject: User) -> HttpResponse:
 def reset_link(request: HttpRequest, subject: User) -> HttpResponse:
     """Make a link by which somebody chooses a new password."""
     fresh = not subject.has_usable_password()
-    token = managing.reset_link(request.user, subject)
+    token = accounts.reset_link(request.user, subject)
     return show_link(request, subject, token, links.Purpose.WELCOME if fresh else links.Purpose.RESET)
 
 
@@ -128,7 +128,7 @@ def reset_link(request: HttpRequest, subject: User) -> HttpResponse:
 def ownership(request: HttpRequest, subject: User) -> HttpResponse:
     """Give or take the right to manage the hospital."""
     give = request.POST.get("owner") == "yes"
-    managing.set_owner(request.user, subject, is_owner=give)
+    accounts.set_owner(request.user, subject, is_owner=give)
     messages.success(request, f"{subject} {'now manages' if give else 'no longer manages'} the hospital.")
     return redirect("hospital_person", key=subject.key)
 
@@ -137,7 +137,7 @@ def ownership(request: HttpRequest, subject: User) -> HttpResponse:
 @_about_somebody
 def second_factor(request: HttpRequest, subject: User) -> HttpResponse:
     """Take away a lost second factor."""
-    managing.remove_second_factor(request.user, subject)
+    accounts.remove_second_factor(request.user, subject)
     messages.success(request, f"{subject} signs in without a phone until a new one is enrolled.")
     return redirect("hospital_person", key=subject.key)
 

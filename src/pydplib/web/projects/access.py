@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from pydplib.policy import ANY, LABEL_WORDS, LABELS, Decision, Output, OutputLabel
-from pydplib.web.projects.door import decide
 from pydplib.web.projects.fields import Field, project_fields
-from pydplib.web.projects.models import Project
+from pydplib.web.projects.flows import decide
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.words import plain
 
 _SMALL = 1e-6  # within any cap: this page asks what is open, not what it costs
@@ -49,7 +48,7 @@ class Access:
     purpose: str
 
 
-def access_of(project: Project, place: Any) -> Access:
+def access_of(project: Project, place: Member) -> Access:
     """Ask ``may_flow`` for every kind of output and every field of the template, for this role and its groups."""
     known, policy = project_fields(project), project.policy
     rules = [rule for rule in policy.rules if rule.is_for(place.role, tuple(place.groups))]

@@ -10,7 +10,6 @@ import datetime as dt
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils import timezone
 
@@ -19,6 +18,7 @@ from pydplib.budget.units import NANO
 from pydplib.errors import PolicyError
 from pydplib.policy import Policy, can_use
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
 
 
@@ -65,7 +65,7 @@ class Seat:
 
 
 def raise_by(
-    project: Project, user: Any, *, seat: Seat | None = None, policy: Policy | None = None, caps: bool = True
+    project: Project, user: User, *, seat: Seat | None = None, policy: Policy | None = None, caps: bool = True
 ) -> Raise | None:
     """Return what a user's organisation would get more of; none if nothing, or if it has spent nothing yet.
 

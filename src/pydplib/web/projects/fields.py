@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from pydplib.capture import Template
 from pydplib.web import hooks
+from pydplib.web.projects.models import Project
 
 FIELD_LABEL_WORDS = {
     "identifier": "Identifier",
@@ -48,7 +48,7 @@ class Field:
         return FIELD_LABEL_WORDS.get(self.label, self.label)
 
 
-def current_template(project: Any) -> Template | None:
+def current_template(project: Project) -> Template | None:
     """Return the current template of a project, or none while it has none."""
     version = project.template_version
     return None if version is None else version.template
@@ -70,17 +70,17 @@ def fields_of(template: Template | None) -> tuple[Field, ...]:
     )
 
 
-def project_fields(project: Any) -> tuple[Field, ...]:
+def project_fields(project: Project) -> tuple[Field, ...]:
     """Return every field of a project: the template's, those of further tables, and computed columns."""
     own = fields_of(current_template(project))
     return (*own, *(field for fields in hooks.more_fields(project) for field in fields))
 
 
-def openable_fields(project: Any) -> tuple[Field, ...]:
+def openable_fields(project: Project) -> tuple[Field, ...]:
     """Return the fields that a policy row may name: all but identifiers."""
     return tuple(field for field in project_fields(project) if not field.is_identifier)
 
 
-def titles_in(project: Any) -> dict[str, str]:
+def titles_in(project: Project) -> dict[str, str]:
     """Return name -> title of the fields of a project."""
     return {field.name: field.title for field in project_fields(project)}

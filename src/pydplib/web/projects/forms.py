@@ -11,13 +11,13 @@ from pydplib.capture import builtin, builtin_names
 from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES
 from pydplib.web.people.forms import check_username
 from pydplib.web.people.models import User
-from pydplib.web.projects.joining import roles_for
+from pydplib.web.projects.memberships import roles_for
 from pydplib.web.projects.models import Member, Project
 
 LATER = "later"
 
 
-def day_field(**options: Any) -> forms.DateField:
+def day_field(**options: object) -> forms.DateField:
     """Return a field for a day, with the browser's own calendar."""
     widget = forms.DateInput(attrs={"type": "date", "class": "short"}, format="%Y-%m-%d")
     return forms.DateField(widget=widget, **options)
@@ -41,7 +41,7 @@ class ProjectForm(forms.Form):
     )
     retention_until = day_field(label="Keep records until", help_text="After this day records are due for deletion.")
 
-    def clean_retention_until(self) -> Any:
+    def clean_retention_until(self) -> object:
         """Refuse a day that has passed."""
         day = self.cleaned_data["retention_until"]
         if day <= timezone.localdate():
@@ -168,7 +168,7 @@ class MemberForm(forms.Form):
         "change is then proposed, and counts once a second owner agrees.",
     )
 
-    def __init__(self, *args: Any, member: Member, **kwargs: Any) -> None:
+    def __init__(self, *args: object, member: Member, **kwargs: object) -> None:
         kwargs.setdefault("initial", {"role": member.role, "department": member.department, "groups": member.groups})
         super().__init__(*args, **kwargs)
         self.fields["role"].choices = [

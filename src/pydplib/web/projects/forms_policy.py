@@ -75,7 +75,9 @@ class RuleForm(forms.Form):
         help_text="Noise as in the PyDPLib paper: it carries no formal guarantee. Leave it off if in doubt.",
     )
 
-    def __init__(self, *args: Any, project: Project, audience: str, rule: PolicyRule | None = None, **kw: Any) -> None:
+    def __init__(
+        self, *args: object, project: Project, audience: str, rule: PolicyRule | None = None, **kw: object
+    ) -> None:
         self.audience = audience
         if rule is not None:
             kw.setdefault("initial", _initial(rule))

@@ -7,9 +7,10 @@ from typing import Any
 from django import forms
 
 from pydplib.policy import ANY, OWNER, ROLES
-from pydplib.web.projects.joining import roles_for
+from pydplib.web.people.models import User
+from pydplib.web.projects.memberships import roles_for
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.requesting import closed_fields
+from pydplib.web.projects.requests import closed_fields
 from pydplib.web.projects.words import audience_words
 
 
@@ -30,7 +31,7 @@ class AskBudgetForm(forms.Form):
     budget = _budget()
     reason = _reason("What you want to find out with it. Two owners decide.")
 
-    def __init__(self, *args: Any, project: Project, user: Any, role: str, **kwargs: Any) -> None:
+    def __init__(self, *args: object, project: Project, user: User, role: str, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
 
 
@@ -41,7 +42,7 @@ class AskFieldsForm(forms.Form):
     conditions = forms.BooleanField(label="Also in conditions", required=False)
     reason = _reason("What you want to find out with them. An owner decides.")
 
-    def __init__(self, *args: Any, project: Project, user: Any, role: str, **kwargs: Any) -> None:
+    def __init__(self, *args: object, project: Project, user: User, role: str, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.fields["names"].choices = closed_fields(project, role)
 
@@ -52,7 +53,7 @@ class AskRoleForm(forms.Form):
     role = forms.ChoiceField(widget=forms.RadioSelect)
     reason = _reason("Why this role fits what you do. An owner decides.")
 
-    def __init__(self, *args: Any, project: Project, user: Any, role: str, **kwargs: Any) -> None:
+    def __init__(self, *args: object, project: Project, user: User, role: str, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.fields["role"].choices = [
             (name, f"{ROLES[name].title}: {ROLES[name].description}")
@@ -71,7 +72,7 @@ class ProposeForm(forms.Form):
     budget = _budget()
     reason = _reason("The other owners read it. Your proposal is the first of the two votes it takes.")
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         rows = [row for row in project.rules.all() if row.budget is not None and row.audience != OWNER]
         self.fields["audience"].choices = [

@@ -19,6 +19,7 @@ from pydplib.policy import can_use
 from pydplib.web.auditlog.models import Line
 from pydplib.web.people import links
 from pydplib.web.people.models import User
+from pydplib.web.projects.models import Project
 
 SETTLED = dt.timedelta(days=7)
 """After how long an account that was opened, reset or promoted counts as its user's alone."""
@@ -38,7 +39,7 @@ _HANDS_OVER = (
 """Actions after which the actor may hold the subject's account, or gave it power over other accounts."""
 
 
-def behind(project: Any, usernames: list[str]) -> dict[str, set[str]]:
+def behind(project: Project, usernames: list[str]) -> dict[str, set[str]]:
     """Return for each user everybody who may act through their account: themselves, and whoever stands up the chain.
 
     Args:
@@ -49,25 +50,25 @@ def behind(project: Any, usernames: list[str]) -> dict[str, set[str]]:
     return {name: _up(name, givers) for name in usernames}
 
 
-def count_as_one(project: Any, first: str, second: str) -> bool:
+def count_as_one(project: Project, first: str, second: str) -> bool:
     """Return whether one person may act through both accounts."""
     found = behind(project, [first, second])
     return bool(found[first] & found[second])
 
 
-def is_alone(project: Any, user: Any) -> bool:
+def is_alone(project: Project, user: User) -> bool:
     """Return whether no other active owner is there."""
     return not project.active_owners().exclude(user=user).exists()
 
 
-def independent_owners(project: Any, username: str) -> list[str]:
+def independent_owners(project: Project, username: str) -> list[str]:
     """Return the user names of the other active owners who count as a second person next to this one."""
     names = list(project.active_owners().exclude(user__username=username).values_list("user__username", flat=True))
     found = behind(project, [username, *names])
     return [name for name in names if not found[name] & found[username]]
 
 
-def _givers(project: Any) -> dict[str, set[str]]:
+def _givers(project: Project) -> dict[str, set[str]]:
     """Return subject -> actors of the steps of the last week."""
     since, earlier = _text(timezone.now() - SETTLED), _text(timezone.now() - SETTLED - max(links.LASTS.values()))
     used = Line.objects.filter(time__gte=since, action="user.choose_password").values("subject")

@@ -17,13 +17,13 @@ from django.utils.text import slugify
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES, PolicyRule, check_edit_rights
 from pydplib.web import hooks
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.people import rate_limits
-from pydplib.web.people.managing import family_of
+from pydplib.web.people.accounts import family_of
 from pydplib.web.people.models import User
 from pydplib.web.projects.allowances import Seat, raise_by
-from pydplib.web.projects.changing import ProjectChange, changing, tell_hospital
-from pydplib.web.projects.joining import propose_rights, start_membership
+from pydplib.web.projects.changes import ProjectChange, changing, tell_hospital
+from pydplib.web.projects.memberships import propose_rights, start_membership
 from pydplib.web.projects.models import Invitation, Member, Project, Rule
 
 State = Invitation.State
@@ -130,7 +130,7 @@ def waiting(project: Project) -> Any:
     ).order_by("typed")
 
 
-def invitations_for(user: Any) -> list[Invitation]:
+def invitations_for(user: User) -> list[Invitation]:
     """Return what a user can accept, the newest first; not from projects that they refused lately."""
     now = timezone.now()
     mine = Invitation.objects.filter(typed__iexact=user.username)
@@ -152,7 +152,7 @@ def account_facts(user: User) -> dict[str, object]:
     return {"invitations": invitations_for(user)}
 
 
-def find_for(user: Any, key: str) -> Invitation | None:
+def find_for(user: User, key: str) -> Invitation | None:
     """Return the invitation of an address if it is this user's to decide."""
     return next((each for each in invitations_for(user) if each.key == key), None)
 
@@ -181,7 +181,7 @@ def _give(change: ProjectChange, member: Member, invitation: Invitation) -> None
     member.save(update_fields=["groups"])
     if invitation.role == member.role:
         return
-    still_owner = Member.objects.filter(project=change.project, user=invitation.by, user__is_active=True, role="owner")
+    still_owner = change.project.active_owners().filter(user=invitation.by)
     if not still_owner.exists():  # who gave the role has no say any more: the place stays that of everybody new
         return
     after = {"role": invitation.role, "department": "", "groups": member.groups}
@@ -203,7 +203,7 @@ def decline(user: Any, invitation: Invitation) -> None:
         log.add("invitation.decline", user.username, organisation=invitation.project.hospital.name)
 
 
-def withdraw_invitation(actor: Any, invitation: Invitation) -> None:
+def withdraw_invitation(actor: User, invitation: Invitation) -> None:
     """Take an invitation back that was not accepted."""
     with changing(actor, invitation.project) as change:
         check_edit_rights(change.role, editor=actor.username, subject=invitation.typed)

@@ -20,6 +20,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from pydplib.errors import PolicyError
 from pydplib.policy import Power, can_use, check_use
 from pydplib.web.auditlog.refusals import note
+from pydplib.web.people.models import User
 from pydplib.web.people.permissions import Door, View, guarded_view, route_of, second_factor_detour
 from pydplib.web.people.second_factor import is_guarded
 from pydplib.web.projects.models import Member, Project
@@ -75,13 +76,13 @@ def current_project(request: HttpRequest) -> Any:
     return chosen
 
 
-def projects_of(user: Any) -> Any:
+def projects_of(user: User) -> Any:
     """Return the projects in which a user has a place; their own hospital first: others cannot push in front."""
     home = Case(When(hospital=user.hospital_id, then=Value(0)), default=Value(1), output_field=IntegerField())
     return Project.objects.filter(Member.is_current("members__"), members__user=user).order_by(home, "name", "id")
 
 
-def member_in(request: HttpRequest, project: Any) -> Member | None:
+def member_in(request: HttpRequest, project: Project) -> Member | None:
     """Return the user's membership as it is now, in a preview with the role that is tried; none for strangers."""
     member = Member.objects.filter(project=project, user_id=request.user.pk).first()
     if member is None:
@@ -98,7 +99,7 @@ def memberships(request: HttpRequest) -> list[tuple[Project, Member]]:
     return [(each, member) for each in mine if (member := member_in(request, each)) is not None]
 
 
-def note_stranger(request: HttpRequest, project: Any) -> None:
+def note_stranger(request: HttpRequest, project: Project) -> None:
     """Tell the owners of a project in their log that somebody tried who has no place in it."""
     if project is not None:
         note(request.user, "door.refuse", route_of(request), project=project, reason="Not a member of this project.")

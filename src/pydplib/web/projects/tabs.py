@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import HttpRequest
 from django.urls import reverse
 
 
-def project_tabs(request: HttpRequest, active: str) -> list[dict[str, Any]]:
+def project_tabs(request: HttpRequest, active: str) -> list[dict[str, object]]:
     """Return overview, members, policy and what I get, as far as the role opens them."""
     key, place = request.project.key, request.member
     listed = [

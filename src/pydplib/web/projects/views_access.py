@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from pydplib.errors import ParameterError
 from pydplib.policy import ROLES, parse_role
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.people.addresses import safe_path
 from pydplib.web.people.permissions import signed_in
 from pydplib.web.projects.access import access_of

@@ -12,11 +12,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from pydplib.errors import ParameterError
 from pydplib.policy import can_edit_rights, check_edit_rights
+from pydplib.web.people.accounts import invite_partner
 from pydplib.web.people.links import Purpose
-from pydplib.web.people.managing import invite_partner
 from pydplib.web.people.permissions import signed_in
 from pydplib.web.people.views_hospital import show_link
-from pydplib.web.projects.changing import noting_refusals
+from pydplib.web.projects.changes import noting_refusals
 from pydplib.web.projects.forms import AddMemberForm, MemberForm
 from pydplib.web.projects.invitations import (
     InvitationTerms,
@@ -27,7 +27,14 @@ from pydplib.web.projects.invitations import (
     waiting,
     withdraw_invitation,
 )
-from pydplib.web.projects.joining import add_member, change_member, colleague, leave_project, members_of, remove_member
+from pydplib.web.projects.memberships import (
+    add_member,
+    change_member,
+    colleague,
+    leave_project,
+    members_of,
+    remove_member,
+)
 from pydplib.web.projects.models import Invitation, Member, Project
 from pydplib.web.projects.permissions import door
 from pydplib.web.projects.tabs import project_tabs

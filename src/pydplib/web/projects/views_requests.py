@@ -11,14 +11,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pydplib.errors import ParameterError
-from pydplib.web.projects.changing import noting_refusals
-from pydplib.web.projects.deciding import approvals_that_count, beneficiaries, decide, takes_two
+from pydplib.web.people.models import User
+from pydplib.web.projects.changes import noting_refusals
+from pydplib.web.projects.decisions import approvals_that_count, beneficiaries, decide, takes_two
 from pydplib.web.projects.fields import titles_in
 from pydplib.web.projects.forms_requests import ASKING, DecisionForm, ProposeForm
 from pydplib.web.projects.independence import independent_owners, is_alone
-from pydplib.web.projects.models import AccessRequest, Project
+from pydplib.web.projects.models import AccessRequest, Member, Project
 from pydplib.web.projects.permissions import door
-from pydplib.web.projects.requesting import (
+from pydplib.web.projects.requests import (
     ask_budget,
     ask_fields,
     ask_role,
@@ -162,7 +163,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
     return redirect(f"/requests?project={request.project.key}")
 
 
-def _send(user: Any, project: Project, kind: str, values: dict[str, Any]) -> None:
+def _send(user: User, project: Project, kind: str, values: dict[str, Any]) -> None:
     if kind == "budget":
         ask_budget(user, project, budget=values["budget"], reason=values["reason"])
     elif kind == "fields":
@@ -177,11 +178,11 @@ def _thanks(decided: AccessRequest) -> str:
     return "Approved and in force." if decided.state == AccessRequest.State.APPROVED else "Refused."
 
 
-def _sees_all(place: Any) -> bool:
+def _sees_all(place: Member) -> bool:
     return bool(place.can("decide_requests") or place.can("read_log"))
 
 
-def _entry(item: AccessRequest, titles: dict[str, str]) -> dict[str, Any]:
+def _entry(item: AccessRequest, titles: dict[str, str]) -> dict[str, object]:
     return {
         "item": item,
         "words": request_words(item, titles),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.http import HttpRequest
 from django.utils import timezone
 
 from pydplib.attack.bounds import most_success
@@ -69,7 +70,7 @@ def row_words(rule: PolicyRule, titles: Mapping[str, str]) -> RowWords:
     )
 
 
-def request_words(request: Any, titles: Mapping[str, str]) -> str:
+def request_words(request: HttpRequest, titles: Mapping[str, str]) -> str:
     """Return what a request asks for, in one sentence."""
     asked = request.asked
     who = audience_words(request.beneficiary)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydplib.web.hooks import PlatformApp
+from pydplib.web import hooks
 
 
-class ReportingConfig(PlatformApp):
+class ReportingConfig(hooks.PlatformApp):
     """Registers the app under the short label ``reporting``."""
 
     name = "pydplib.web.reporting"
     label = "reporting"
-    registers: ClassVar = ("templating",)
+    registers: ClassVar = ("template_versions",)

@@ -39,7 +39,7 @@ def singular(group: Group) -> str:
     return title[:-1] if title.lower() == f"{group.id.lower()}s" else title
 
 
-def answers_in_words(template: Template, answers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def answers_in_words(template: Template, answers: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield each answer of a report: the place of its question, and the answer as people read it.
 
     Examples:
@@ -68,7 +68,7 @@ def answer_in_words(question: Question, value: Any) -> str:
     return f"{shown} {question.unit}" if question.unit else shown
 
 
-def differences(template: Template, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[AnswerDifference]:
+def differences(template: Template, old: Mapping[str, object], new: Mapping[str, object]) -> list[AnswerDifference]:
     """Return what differs between two sets of answers, computed fields included.
 
     Examples:

@@ -12,13 +12,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from pydplib.errors import DataError
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.patients.pseudonyms import find_patient, identifier_of
 from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.answering import read_fields, tidy
-from pydplib.web.reporting.desks import Desk, desk_of_correction, desk_of_report
+from pydplib.web.reporting.answers import read_fields, tidy
 from pydplib.web.reporting.differences import differences
-from pydplib.web.reporting.drafting import (
+from pydplib.web.reporting.drafts import (
     DraftConflict,
     correction_of,
     discard_correction,
@@ -27,10 +26,11 @@ from pydplib.web.reporting.drafting import (
     rebase_correction,
     start_report,
 )
-from pydplib.web.reporting.forming import answer_autosave, answer_form, show_form
-from pydplib.web.reporting.listing import check_visible, draft_about, prior_report
+from pydplib.web.reporting.form_holders import Desk, desk_of_correction, desk_of_report
+from pydplib.web.reporting.form_pages import answer_autosave, answer_form, show_form
+from pydplib.web.reporting.lists import check_visible, draft_about, prior_report
 from pydplib.web.reporting.models import Correction, Report
-from pydplib.web.reporting.signing import correct_report, sign_report
+from pydplib.web.reporting.signatures import correct_report, sign_report
 from pydplib.web.reporting.words import report_words
 
 

@@ -12,12 +12,12 @@ from django.views.decorators.http import require_POST
 
 from pydplib.capture import pirads, response_to_fhir
 from pydplib.errors import DataError, ParameterError
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.patients.pseudonyms import by_short_id, find_patient
-from pydplib.web.projects.door import check_flow_for
+from pydplib.web.projects.flows import check_flow_for
 from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.drafting import corrections_of, open_correction
-from pydplib.web.reporting.listing import (
+from pydplib.web.reporting.drafts import corrections_of, open_correction
+from pydplib.web.reporting.lists import (
     ReportFilter,
     check_visible,
     drafts_of,
@@ -28,7 +28,7 @@ from pydplib.web.reporting.listing import (
     visible_reports,
 )
 from pydplib.web.reporting.models import Report
-from pydplib.web.reporting.templating import capturing_template
+from pydplib.web.reporting.template_versions import capturing_template
 from pydplib.web.reporting.views_form import PatientForm
 from pydplib.web.reporting.words import history, report_words
 
@@ -66,7 +66,7 @@ def report_find(request: HttpRequest) -> HttpResponse:
     return render(request, "reporting/reports.html", values)
 
 
-def _note(request: HttpRequest, action: str, values: dict[str, Any], **more: Any) -> None:
+def _note(request: HttpRequest, action: str, values: dict[str, Any], **more: object) -> None:
     """Write down whom a list showed: a look at a patient's line is a look at the patient."""
     shown = [row["report"] for row in values["rows"]] + list(values["drafts"])
     shown += [correction.report for correction in values["corrections"]]
@@ -74,7 +74,7 @@ def _note(request: HttpRequest, action: str, values: dict[str, Any], **more: Any
     record(request.user, action, request.project.key, project=request.project, patients=patients, **more)
 
 
-def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, Any]:
+def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, object]:
     """Return the reports of a page with their scores and what these mean."""
     column = filters.question.id if filters.question else ""
     scores = [report.values.get(column) for report in page]
@@ -86,7 +86,7 @@ def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, Any]:
     return {"page": page, "rows": rows}
 
 
-def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, Any]:
+def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, object]:
     version = request.project.template_version
     return {
         "filters": filters,

@@ -14,10 +14,10 @@ from django.views.decorators.http import require_POST
 from pydplib.capture import Template, builtin, builtin_names, compare, lint, questionnaire_to_fhir, report_text
 from pydplib.errors import TemplateError
 from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.answering import form_state
+from pydplib.web.reporting.answers import form_state
 from pydplib.web.reporting.example import example_answers
 from pydplib.web.reporting.models import TemplateVersion
-from pydplib.web.reporting.templating import (
+from pydplib.web.reporting.template_versions import (
     MOST_BYTES,
     Upload,
     add_template,
@@ -58,7 +58,7 @@ class TemplateUploadForm(forms.Form):
     )
     note = forms.CharField(required=False, max_length=200, label="Why this version", help_text="For the history.")
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)
         self.fields["builtin"].choices = [("", "–"), *((name, builtin(name).title) for name in builtin_names())]
 
@@ -188,7 +188,7 @@ def template_new(request: HttpRequest) -> HttpResponse:
     return render(request, "reporting/template_new.html", values, status=422 if form.is_bound else 200)
 
 
-def _preview(upload: Upload, form: TemplateUploadForm) -> dict[str, Any]:
+def _preview(upload: Upload, form: TemplateUploadForm) -> dict[str, object]:
     return _shown(upload.template) | {
         "upload": upload,
         "errors": [problem for problem in upload.problems if problem.severity == "error"],

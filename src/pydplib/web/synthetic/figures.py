@@ -153,7 +153,7 @@ def _age_by_prostatitis(rows: Rows) -> tuple[Figure, list[str], list[list[Any]]]
     return figure, ["prostatitis", "lower quarter", "median", "upper quarter"], lines
 
 
-def _ages(rows: Rows) -> tuple[Figure, list[str], list[list[Any]]]:
+def _ages(rows: Rows) -> tuple[Figure, list[str], list[list[object]]]:
     counts = _age_groups([float(age) for age in rows["age"] if age is not None])
     figure = plot.histogram(_EDGES, {"age": counts}, x_title="age in years", y_title=_COUNTED)
     return figure, ["age", _COUNTED], [[label, count] for label, count in zip(_labels(), counts, strict=True)]

@@ -95,7 +95,7 @@ class SyntheticForm(forms.Form):
         return names
 
     @property
-    def relation_fields(self) -> list[list[Any]]:
+    def relation_fields(self) -> list[list[object]]:
         """The pairs of fields of relations."""
         return [[self[name] for name in names] for names in self.relation_rows]
 
@@ -151,7 +151,7 @@ class AskForm(forms.Form):
     column = forms.ChoiceField(label="Column", required=False)
     by = forms.ChoiceField(label="by", required=False)
 
-    def __init__(self, data: Any, *, columns: list[tuple[str, str]]) -> None:
+    def __init__(self, data: object, *, columns: list[tuple[str, str]]) -> None:
         super().__init__(data or None)
         self.fields["column"].choices = [("", "Choose a column"), *columns]
         self.fields["by"].choices = [("", "–"), *columns]

@@ -18,6 +18,8 @@ from pydplib.synthesis.purchase import SyntheticDesign, design
 from pydplib.synthesis.table import MECHANISM
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.design.values import epsilon_left
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Member, Project
 
 Noise = Literal["auto", "gaussian", "laplace"]
 
@@ -154,7 +156,7 @@ class SyntheticOffer:
         return [self.chosen, *([] if self.other is None else [self.other])]
 
 
-def quote(project: Any, user: Any, place: Any, asked: Asked) -> SyntheticOffer:
+def quote(project: Project, user: User, place: Member, asked: Asked) -> SyntheticOffer:
     """Return what a synthetic table would cost the user's organisation; no row is read, nothing is spent.
 
     Raises:

@@ -16,9 +16,10 @@ from pydplib.policy import OWNER
 from pydplib.schema import Schema
 from pydplib.synthesis import DisclosureReport, SyntheticTable, disclosure_report
 from pydplib.web.analyses.sessions import recipient_of
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.pinned import select_rows
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.people.models import User
 from pydplib.web.synthetic.figures import SyntheticFigure, drawings
 from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.synthetic.purchases import snapshot_of
@@ -61,7 +62,7 @@ class NextToOriginal:
         return f"{100 * self.report.copies:.1f} %"
 
 
-def look(user: Any, row: SyntheticPurchase, table: SyntheticTable) -> NextToOriginal:
+def look(user: User, row: SyntheticPurchase, table: SyntheticTable) -> NextToOriginal:
     """Return the original next to the synthetic table, after writing down in log and ledger who looks.
 
     Raises:

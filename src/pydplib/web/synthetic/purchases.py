@@ -28,11 +28,12 @@ from pydplib.web.analyses.asking import (
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign, sign
-from pydplib.web.auditlog.reading import has_line
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.lines import has_line
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
-from pydplib.web.projects.models import Member
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.synthetic.offers import Asked, offer_of, price_of
 
@@ -46,7 +47,7 @@ _State: Any = SyntheticPurchase.State
 
 
 def buy(
-    project: Any, user: Any, place: Any, asked: Asked, *, title: str = "", at_most: float | None = None
+    project: Project, user: User, place: Member, asked: Asked, *, title: str = "", at_most: float | None = None
 ) -> SyntheticPurchase:
     """Pay for a synthetic table and begin to make it; what the organisation has bought before is free and the same.
 
@@ -90,7 +91,7 @@ def buy(
     return row
 
 
-def check_tables_today(project: Any, recipient: str) -> None:
+def check_tables_today(project: Project, recipient: str) -> None:
     """Raise ``TooManyQuestionsError`` if an organisation buys more tables in a day than the server allows questions."""
     most = settings.CONFIGURATION.questions_per_day
     since = timezone.now() - dt.timedelta(days=1)
@@ -102,7 +103,7 @@ def check_tables_today(project: Any, recipient: str) -> None:
 
 
 def _row(
-    project: Any, user: Any, session: Session, snapshot: Snapshot, asked: Asked, title: str
+    project: Project, user: User, session: Session, snapshot: Snapshot, asked: Asked, title: str
 ) -> tuple[SyntheticPurchase, bool]:
     made, _ = design(session, buy=True, **asked.options(snapshot.template.template))
     own = {"project": project, "recipient": session.recipient, "digest": key_of(session, made).digest}
@@ -132,11 +133,11 @@ def _words(snapshot: Snapshot, asked: Asked) -> str:
     return words if len(words) <= 120 else f"{words[:119]}…"
 
 
-def _pay(row: SyntheticPurchase, session: Session, user: Any, place: Any, *, drop: bool) -> None:
+def _pay(row: SyntheticPurchase, session: Session, user: User, place: Member, *, drop: bool) -> None:
     """Debit, unless it was paid before; a refusal leaves no trace but its line in the log."""
-    _check_agreed_table(row, session)
     try:
         with noting_refusals(user, row.project, place):
+            _check_agreed_table(row, session)
             pay_synthetic(session, **_options(row))
     except (BudgetError, PolicyError):
         if drop:
@@ -163,7 +164,7 @@ def _note_payment(row: SyntheticPurchase, user: Any) -> None:
             log.add("synthetic.buy", row.key, role=row.role, epsilon=row.nano_epsilon / NANO)
 
 
-def go_on(row: SyntheticPurchase, user: Any, place: Any) -> None:
+def go_on(row: SyntheticPurchase, user: User, place: Member) -> None:
     """Go on after a break: pay what is not paid yet, and make what is not made; nothing is paid twice.
 
     Raises:
@@ -269,7 +270,7 @@ def _teller(claim: jobs.Claim) -> Any:
     return tell
 
 
-def discard(actor: Any, row: SyntheticPurchase) -> None:
+def discard(actor: User, row: SyntheticPurchase) -> None:
     """Forget a table that was never paid.
 
     Raises:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404
+from django.http import Http404, HttpRequest
 from django.utils import timezone
 
 from pydplib._csv_text import csv_pieces
@@ -22,8 +22,9 @@ from pydplib.schema import Schema
 from pydplib.synthesis import PopulationIntervals, SyntheticTable
 from pydplib.web.analyses.asking import stored_payload
 from pydplib.web.analyses.sessions import recipient_of
-from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.people.models import User
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.synthetic.models import SyntheticCopy, SyntheticPurchase
 from pydplib.web.synthetic.purchases import snapshot_of
 
@@ -40,12 +41,12 @@ _State: Any = SyntheticPurchase.State
 # -- who sees it -------------------------------------------------------------------------------------
 
 
-def is_own(row: SyntheticPurchase, user: Any, place: Any) -> bool:
+def is_own(row: SyntheticPurchase, user: User, place: Member) -> bool:
     """Return whether the user's organisation paid; who looks through another role's eyes belongs to no partner."""
     return not place.preview and row.recipient == recipient_of(user)
 
 
-def decision_for(row: SyntheticPurchase, place: Any) -> Decision:
+def decision_for(row: SyntheticPurchase, place: Member) -> Decision:
     """Ask the policy of today whether a table that is paid may still go to somebody's role and groups."""
     project = row.project
     schema = Schema.from_json(snapshot_of(row).schema)
@@ -55,7 +56,7 @@ def decision_for(row: SyntheticPurchase, place: Any) -> Decision:
     return may_flow(source, audience, output, project.purpose, policy=project.policy, on=timezone.localdate())
 
 
-def visible(project: Any, user: Any, place: Any) -> QuerySet[SyntheticPurchase]:
+def visible(project: Project, user: User, place: Member) -> QuerySet[SyntheticPurchase]:
     """Return the tables that are somebody's business, newest first: the own organisation's; for owners, all."""
     found = SyntheticPurchase.objects.filter(project=project).select_related("project", "asked_by__hospital")
     if place.can("manage_data"):
@@ -63,7 +64,7 @@ def visible(project: Any, user: Any, place: Any) -> QuerySet[SyntheticPurchase]:
     return found.none() if place.preview else found.filter(recipient=recipient_of(user))
 
 
-def check_concerns(request: Any) -> SyntheticPurchase:
+def check_concerns(request: HttpRequest) -> SyntheticPurchase:
     """Return the table of the address if it is the user's business; else it looks as if it were not there."""
     row: SyntheticPurchase = request.target
     if not is_own(row, request.user, request.member) and not request.member.can("manage_data"):
@@ -71,7 +72,7 @@ def check_concerns(request: Any) -> SyntheticPurchase:
     return row
 
 
-def check_see(request: Any) -> SyntheticPurchase:
+def check_see(request: HttpRequest) -> SyntheticPurchase:
     """Return the table of the address if the user may have its rows now.
 
     Raises:
@@ -101,7 +102,7 @@ def table_of(row: SyntheticPurchase) -> SyntheticTable:
     return SyntheticTable.from_json(stored_payload(row.digest))
 
 
-def columns_of(table: SyntheticTable) -> dict[str, list[Any]]:
+def columns_of(table: SyntheticTable) -> dict[str, list[object]]:
     """Return the rows as columns of plain values."""
     return {column.name: column.to_list() for column in table.decoded()}
 
@@ -175,7 +176,7 @@ def _written(write: Callable[[Path], None]) -> bytes:
         return path.read_bytes()
 
 
-def take(request: Any, row: SyntheticPurchase, kind: str, *, copies: int = 5) -> bytes:
+def take(request: HttpRequest, row: SyntheticPurchase, kind: str, *, copies: int = 5) -> bytes:
     """Return a file for somebody who may have it; the copy is noted, so that its holder can be told of a recall."""
     if kind not in KINDS:
         raise Http404
@@ -279,7 +280,7 @@ def _drawn(table: SyntheticTable, what: str, names: list[str]) -> list[tuple[lis
 # -- withdrawal -------------------------------------------------------------------------------------
 
 
-def withdraw(actor: Any, row: SyntheticPurchase, *, reason: str) -> None:
+def withdraw(actor: User, row: SyntheticPurchase, *, reason: str) -> None:
     """Take a table back: no further look or download; those who have a copy are told. Nothing is refunded."""
     with recorded(actor, project=row.project) as log:
         kept = SyntheticPurchase.objects.filter(pk=row.pk, state=_State.READY)
@@ -306,7 +307,7 @@ def taken_by(user: User, key: str) -> SyntheticPurchase | None:
     return None if copy is None else copy.table
 
 
-def confirm_deleted(user: Any, row: SyntheticPurchase) -> int:
+def confirm_deleted(user: User, row: SyntheticPurchase) -> int:
     """Note that somebody has deleted their copies; returns how many."""
     with recorded(user, project=row.project) as log:
         count = SyntheticCopy.objects.filter(table=row, user=user, deleted__isnull=True).update(deleted=timezone.now())
@@ -315,7 +316,7 @@ def confirm_deleted(user: Any, row: SyntheticPurchase) -> int:
     return count
 
 
-def recalls_for(user: Any) -> list[SyntheticPurchase]:
+def recalls_for(user: User) -> list[SyntheticPurchase]:
     """Return the withdrawn tables of which somebody still has a copy, for the home page; left members are told too."""
     mine = SyntheticCopy.objects.filter(user=user, deleted__isnull=True)
     found = SyntheticPurchase.objects.filter(state=_State.WITHDRAWN, pk__in=mine.values("table"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydplib.web.hooks import PlatformApp
+from pydplib.web import hooks
 
 
-class TablesConfig(PlatformApp):
+class TablesConfig(hooks.PlatformApp):
     """Registers the app under the short label ``tables``."""
 
     name = "pydplib.web.tables"

@@ -15,7 +15,8 @@ from pydplib.errors import SchemaError, did_you_mean
 from pydplib.schema import Column, Schema, Text
 from pydplib.schema.columns.base import column_from_dict
 from pydplib.web import hooks
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
+from pydplib.web.people.models import User
 from pydplib.web.projects.fields import Field
 from pydplib.web.projects.models import Project
 from pydplib.web.tables.models import Declarations, PersonTable
@@ -83,7 +84,7 @@ def joined_name(table: str) -> str:
 
 
 @hooks.more_fields.register
-def more_fields(project: Any) -> list[Field]:
+def more_fields(project: Project) -> list[Field]:
     """Return the fields of further tables and computed columns, as the policy opens them."""
     found: list[Field] = []
     for table in PersonTable.objects.filter(project=project):
@@ -98,36 +99,41 @@ def more_fields(project: Any) -> list[Field]:
     return found
 
 
-def tables_of(project: Any) -> list[PersonTable]:
+def tables_of(project: Project) -> list[PersonTable]:
     """Return the further tables of a project, the oldest first."""
     return list(PersonTable.objects.filter(project=project))
 
 
-def versions_of(project: Any, most: int = 20) -> list[Declarations]:
+def versions_of(project: Project, most: int = 20) -> list[Declarations]:
     """Return the newest versions of what a project declares beyond its tables."""
     return list(Declarations.objects.filter(project=project)[:most])
 
 
-def newest(project: Any) -> Declarations | None:
+def titles_of_tables(project: Project) -> dict[str, str]:
+    """Return name -> title of a project's further tables."""
+    return {table.name: table.title for table in tables_of(project)}
+
+
+def newest(project: Project) -> Declarations | None:
     """Return the newest version of what a project declares beyond its tables."""
     found: Declarations | None = Declarations.objects.filter(project=project).first()
     return found
 
 
-def computed_columns(project: Any) -> tuple[ComputedColumn, ...]:
+def computed_columns(project: Project) -> tuple[ComputedColumn, ...]:
     """Return the computed columns of a project, in the order in which they were declared."""
     version = newest(project)
     return () if version is None else tuple(ComputedColumn.from_dict(entry) for entry in version.columns)
 
 
-def joins_of(project: Any) -> tuple[PersonJoin, ...]:
+def joins_of(project: Project) -> tuple[PersonJoin, ...]:
     """Return which further tables are asked together with the reports."""
     version = newest(project)
     return () if version is None else tuple(PersonJoin(**entry) for entry in version.joins)
 
 
 def declare(
-    project: Any, *, columns: Sequence[ComputedColumn], joins: Sequence[PersonJoin], actor: Any, by: str
+    project: Project, *, columns: Sequence[ComputedColumn], joins: Sequence[PersonJoin], actor: User, by: str
 ) -> Declarations:
     """Keep a new version of what a project declares beyond its tables. The next snapshot pins it.
 
@@ -237,7 +243,7 @@ def check_table_names(
             )
 
 
-def find_table(project: Any, name: str) -> PersonTable:
+def find_table(project: Project, name: str) -> PersonTable:
     """Return a further table of a project by its name.
 
     Raises:

@@ -62,7 +62,7 @@ class TableFileForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: Any, tables: Sequence[PersonTable], **more: Any) -> None:
+    def __init__(self, *args: object, tables: Sequence[PersonTable], **more: object) -> None:
         super().__init__(*args, **more)
         self.tables = {table.key: table for table in tables}
         choice: Any = self.fields["table"]
@@ -98,11 +98,11 @@ class TableColumnsForm(forms.Form):
 
     def __init__(
         self,
-        *args: Any,
+        *args: object,
         columns: Sequence[str],
         guessed: Mapping[str, str],
         declared: Schema | None = None,
-        **more: Any,
+        **more: object,
     ) -> None:
         super().__init__(*args, **more)
         self.columns = list(columns)
@@ -225,7 +225,7 @@ class ComputedForm(forms.Form):
         help_text="Never less strict than what it is computed from.",
     )
 
-    def __init__(self, *args: Any, tables: Mapping[str, tuple[str, Schema]], **more: Any) -> None:
+    def __init__(self, *args: object, tables: Mapping[str, tuple[str, Schema]], **more: object) -> None:
         super().__init__(*args, **more)
         self.tables = tables
         choice: Any = self.fields["table"]
@@ -296,7 +296,9 @@ class JoinsForm(forms.Form):
         ("all", "Together too: everybody with a report"),
     )
 
-    def __init__(self, *args: Any, tables: Sequence[PersonTable], joins: Sequence[PersonJoin], **more: Any) -> None:
+    def __init__(
+        self, *args: object, tables: Sequence[PersonTable], joins: Sequence[PersonJoin], **more: object
+    ) -> None:
         super().__init__(*args, **more)
         self.listed = [table.name for table in tables]
         now = {join.table: join.keep for join in joins}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router
@@ -46,7 +46,7 @@ from pydplib.web.api.values import (
     reply,
     with_release,
 )
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.projects.models import Project
 
 router = Router(tags=["analyses"])
@@ -183,7 +183,7 @@ def _asked_together(request: HttpRequest, body: TogetherIn) -> list[Question]:
     return [_checked(request, sent) for sent in body.questions]
 
 
-def _checked(request: HttpRequest, sent: Any, table: str = "") -> Question:
+def _checked(request: HttpRequest, sent: object, table: str = "") -> Question:
     question = read_question(sent)
     try:
         offer = offer_for(request.project, request.member, table)

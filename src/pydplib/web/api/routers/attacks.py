@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydplib.errors import ParameterError
 from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import answers, reply
-from pydplib.web.attacks import running
-from pydplib.web.attacks.giving import Given, given_to_all, if_all_is_spent
+from pydplib.web.attacks import runs as running
+from pydplib.web.attacks.launch import start_run
 from pydplib.web.attacks.models import AttackRun
-from pydplib.web.attacks.starting import start_run
+from pydplib.web.attacks.recipients import Given, given_to_all, if_all_is_spent
 from pydplib.web.projects.models import Project
 
 router = Router(tags=["attacks"])

@@ -18,8 +18,8 @@ from pydplib.web.analyses.seeing import decision_for
 from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import AgreeIn, ReleaseOut, answers, reply
 from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown
-from pydplib.web.dashboards.showing import can_view, offer_of, releases_for, visible
-from pydplib.web.projects.models import Project
+from pydplib.web.dashboards.panels import can_view, offer_of, releases_for, visible
+from pydplib.web.projects.models import Member, Project
 
 router = Router(tags=["dashboards"])
 
@@ -125,7 +125,7 @@ def _read(request: HttpRequest, edition: Edition) -> HttpResponse:
     return HttpResponse(body, content_type="application/json")
 
 
-def _figure(one: Shown, place: Any, project: Any, waiting: set[str]) -> bytes | None:
+def _figure(one: Shown, place: Member, project: Project, waiting: set[str]) -> bytes | None:
     """Return a figure whose releases are, byte for byte, what the ledger stores; none if it is closed or not paid."""
     answered = {item.key: item for item in Analysis.objects.filter(key__in=one.answers).select_related("project")}
     mine = [answered[key] for key in one.answers]

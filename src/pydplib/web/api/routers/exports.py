@@ -13,15 +13,15 @@ from pydplib.errors import ParameterError
 from pydplib.schema import Schema
 from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import answers, reply
-from pydplib.web.auditlog.writing import record
-from pydplib.web.exports import releasing, running, storing
+from pydplib.web.auditlog.log import record
+from pydplib.web.exports import files, releases, runs
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import ExportPlan, check_plan
+from pydplib.web.exports.plans import ExportPlan, check_plan
 from pydplib.web.exports.results import certificate_of
 from pydplib.web.projects.models import Project
 
 router = Router(tags=["exports"])
-_FILES = {200: {"description": "OK", "content": {kind.split(";")[0]: {} for kind in storing.KINDS.values()}}}
+_FILES = {200: {"description": "OK", "content": {kind.split(";")[0]: {} for kind in files.KINDS.values()}}}
 
 
 class ExportOut(BaseModel):
@@ -46,7 +46,7 @@ class ExportOut(BaseModel):
             key=export.key,
             project=export.project.key,
             title=export.title,
-            state="stalled" if running.is_stalled(export) else export.state,
+            state="stalled" if runs.is_stalled(export) else export.state,
             columns=export.columns,
             rows=export.result.get("rows"),
             guarantee=export.result.get("guarantee", ""),
@@ -88,7 +88,7 @@ class DownloadIn(BaseModel):
 def list_exports(request: HttpRequest, key: str) -> HttpResponse:
     """The tables that were released to the caller; for owners, all of them."""
     own = request.member.can("manage_data")
-    found = releasing.visible(request.project, request.member)
+    found = releases.visible(request.project, request.member)
     return reply(ExportsOut(items=[ExportOut.of(item, own=own) for item in found]))
 
 
@@ -119,9 +119,9 @@ def read_certificate(request: HttpRequest, key: str) -> HttpResponse:
 @entry("ask", scope="export", of=Export)
 def download_export(request: HttpRequest, key: str, body: DownloadIn) -> Any:
     """The file of a table. The policy is asked again; ledger, log and recall list have the copy."""
-    item = releasing.check_concerns(request)
-    path = releasing.take(request, item, body.kind)
-    kind = storing.KINDS[body.kind]
+    item = releases.check_concerns(request)
+    path = releases.take(request, item, body.kind)
+    kind = files.KINDS[body.kind]
     return FileResponse(path.open("rb"), content_type=kind, as_attachment=True, filename=f"{item.key}.{body.kind}")
 
 
@@ -130,18 +130,18 @@ def download_export(request: HttpRequest, key: str, body: DownloadIn) -> Any:
 def run_export(request: HttpRequest, key: str) -> HttpResponse:
     """Make a planned table, or begin again after a break; ``GET /exports/{key}`` says how far it is."""
     item: Export = request.target
-    if item.state not in (Export.State.DRAFT, Export.State.READY) and not running.is_stalled(item):
+    if item.state not in (Export.State.DRAFT, Export.State.READY) and not runs.is_stalled(item):
         raise ParameterError("This export is being made, or was released or discarded: it cannot be made again.")
     check_plan(ExportPlan.from_dict(item.plan), Schema.from_json(item.snapshot.schema))
-    running.start(item)
+    runs.start(item)
     item.refresh_from_db()
     return reply(ExportOut.of(item, own=True))
 
 
 def _open(request: HttpRequest) -> Export:
-    item = releasing.check_concerns(request)
+    item = releases.check_concerns(request)
     if not request.member.can("manage_data"):
-        decision = releasing.decision_for(item, request.member)
+        decision = releases.decision_for(item, request.member)
         if not decision:
             record(request.user, "flow.refuse", item.key, project=item.project, reason=decision.reason)
             raise Http404

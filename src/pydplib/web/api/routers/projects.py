@@ -26,6 +26,7 @@ from pydplib.web.api.values import (
     reply,
 )
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
 
 router = Router(tags=["projects"])
@@ -94,7 +95,7 @@ def _brief(project: Project, role: str) -> ProjectBrief:
     )
 
 
-def _own(project: Project, user: Any, place: Any) -> Left | None:
+def _own(project: Project, user: User, place: Member) -> Left | None:
     """Return what the caller's organisation has left, by the terms of today; none for those who cannot ask."""
     if not place.can("ask"):
         return None

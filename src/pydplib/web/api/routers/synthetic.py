@@ -14,7 +14,7 @@ from pydplib.web.analyses.offering import offer_for
 from pydplib.web.api.permissions import entry
 from pydplib.web.api.questions import Name, Strict
 from pydplib.web.api.values import PriceOut, ReceiptOut, answers, reply
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.projects.models import Project
 from pydplib.web.synthetic import purchases, tables
 from pydplib.web.synthetic.models import SyntheticPurchase

@@ -16,15 +16,15 @@ from django.utils.safestring import SafeString, mark_safe
 
 from pydplib._version import __version__
 from pydplib.policy import Power
-from pydplib.web.design import values, ways
+from pydplib.web.design import navigation, values
 from pydplib.web.design.badges import Badge, Tone, badge_for
-from pydplib.web.design.rendering import component
+from pydplib.web.design.components import component
 
 register = template.Library()
 for _tag in (
-    ways.tabs,
-    ways.breadcrumb,
-    ways.stepper,
+    navigation.tabs,
+    navigation.breadcrumb,
+    navigation.stepper,
     values.data_table,
     values.stat,
     values.key_values,
@@ -33,7 +33,7 @@ for _tag in (
     values.budget_bar,
 ):
     register.simple_tag(_tag)
-register.simple_tag(ways.pagination, takes_context=True)
+register.simple_tag(navigation.pagination, takes_context=True)
 register.filter(values.epsilon)
 register.filter(values.epsilon_left)
 register.filter(values.short_id)
@@ -112,7 +112,7 @@ def badge(word: object, text: str = "", tone: Tone | None = None, icon: str | No
 
 
 @register.simple_tag
-def button(label: str, variant: str = "secondary", **options: Any) -> str:
+def button(label: str, variant: str = "secondary", **options: object) -> str:
     """Return a button, or a link that looks like one if ``href`` is given.
 
     Options: href, icon, type (submit), name, value, size (small), form, disabled, id, dialog (id of a dialog to open).
@@ -175,7 +175,7 @@ def alert(content: str, tone: str = "info", title: str = "", icon: str = "") -> 
 
 
 @register.simple_block_tag
-def card(content: str, title: str = "", **options: Any) -> str:
+def card(content: str, title: str = "", **options: object) -> str:
     """Return a card. Options: hint, icon, href (of the title), level (of the heading, 2), id, flush (no padding)."""
     return component("card", content=content, title=title, **{"level": 2, **options})
 
@@ -187,7 +187,7 @@ def empty_state(content: str, title: str, icon: str = "inbox") -> str:
 
 
 @register.simple_block_tag
-def table(content: str, caption: str, stack: bool = False, quiet: bool = False, **options: Any) -> str:
+def table(content: str, caption: str, stack: bool = False, quiet: bool = False, **options: object) -> str:
     """Return rows (``thead``, ``tbody``) as a table with caption that scrolls in itself.
 
     ``stack=True``: on a phone each row becomes a block; cells then carry ``data-head="Column"``.
@@ -203,13 +203,13 @@ def secret(value: str, label: str, hint: str = "", id: str = "secret") -> str:
 
 
 @register.simple_tag
-def copy_button(target: str, label: str = "Copy", **options: Any) -> str:
+def copy_button(target: str, label: str = "Copy", **options: object) -> str:
     """Return a button that copies the text (or the value) of the element with id ``target``."""
     return component("copy_button", target=target, label=label, **options)
 
 
 @register.simple_block_tag(takes_context=True)
-def confirm(context: Context, content: str, id: str, title: str, action: str, label: str, **options: Any) -> str:
+def confirm(context: Context, content: str, id: str, title: str, action: str, label: str, **options: object) -> str:
     """Return a button and the dialog that it opens: a POST form that asks before something happens.
 
     Options: button (words on the opening button), opener (its variant, secondary), variant (of the button in the

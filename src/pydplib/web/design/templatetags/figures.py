@@ -22,7 +22,9 @@ HEIGHTS = range(300, 961, 60)
 
 
 @register.simple_tag
-def figure(drawing: plot.Figure, columns: Sequence[Any], rows: Iterable[Sequence[Any]], id: str, **options: Any) -> str:
+def figure(
+    drawing: plot.Figure, columns: Sequence[Any], rows: Iterable[Sequence[Any]], id: str, **options: object
+) -> str:
     """Return a figure of ``pydplib.plot``, its caption and the same numbers as a table.
 
     Args:
