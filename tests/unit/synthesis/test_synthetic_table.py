@@ -465,7 +465,7 @@ def test_refusal_of_gaussian_noise_says_which_budget_would_do() -> None:
 
 
 def test_columns_and_persons_follow_from_declared_relations_where_they_have_all_columns():
-    """Columns by themselves get a twentieth then: they must not decide how many persons there are, or what is merged."""
+    """Columns by themselves get a twentieth then: they decide neither the number of persons nor what is merged."""
     reports = dp.datasets.pirads(backend="pandas")
     true = reports.sort_values("last_modified").drop_duplicates("patient_id")["age"]
     edges = [18, 30, 40, 50, 60, 70, 80, 90, 101]
