@@ -128,11 +128,11 @@ MUTANTS = (
     Mutant("synthesis-refund", "pydplib.synthesis.mechanism._Run.measure",
            """        if spending.left > 0:
             self._measure_columns(spending.left)
-            total = self._total()
+            total = self._total(found)
             model = self._fit(""",
            """        if spending.left > spending.total:
             self._measure_columns(spending.left)
-            total = self._total()
+            total = self._total(found)
             model = self._fit(""",
            _SYNTHESIS + "test_stopping_is_a_paid_choice_and_the_rest_buys_the_columns_again",
            "what is left over would depend on the data"),

@@ -132,7 +132,7 @@ def test_replay_catches_a_planted_fault(fault, monkeypatch):
     if fault == "score":
         monkeypatch.setattr(mechanism._Run, "_choose", _doubled)
     else:
-        monkeypatch.setattr(mechanism._Run, "_total", lambda run: float(run.counter.counts((0,)).sum()))
+        monkeypatch.setattr(mechanism._Run, "_total", lambda run, relations=(): float(run.counter.counts((0,)).sum()))
     with record() as first:
         small(CODES)
     with pytest.raises(AssertionError):

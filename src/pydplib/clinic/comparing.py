@@ -13,6 +13,7 @@ from pydplib.clinic.intervals import Estimate, Floats, laplace_variance
 from pydplib.clinic.question import Clinical, Result, check_yes_no, finding, key_axis, values_of
 from pydplib.errors import QuestionError
 from pydplib.release.axes import Axis
+from pydplib.release.findings import COMPARED_WITH
 from pydplib.release.grids import column_unit
 from pydplib.release.statistics.histogram import BIN_PARTS
 from pydplib.release.statistics.question import group_axes, statistic
@@ -41,7 +42,7 @@ class Compared(Clinical):
     def words(self, facts: Facts) -> tuple[str, ...]:
         """Return which group the others are compared with."""
         axis = key_axis(facts, self.group)
-        return (f"Each group is compared with {axis.title or axis.name} = {axis.labels[0]}.",)
+        return (f"{COMPARED_WITH} {axis.title or axis.name} = {axis.labels[0]}.",)
 
     def _sizes(self, counts: Floats) -> Floats:
         found: Floats = counts.sum(axis=-1)[1:]

@@ -54,7 +54,7 @@ class StudyPlan(Shown):
 
     def __str__(self) -> str:
         lines = [
-            f"plan      {self.words}",
+            f"plan        {self.words}",
             f"  persons   {self.n}",
             f"  epsilon   {self.epsilon:.3g}",
             f"  interval  {self.interval_words} expected (population: sampling and noise)",

@@ -10,7 +10,7 @@ import numpy as np
 from pydplib.plot._figure import Figure, go
 from pydplib.plot._parts import empty_figure, set_narrow
 from pydplib.plot._theme import COLORWAY
-from pydplib.release.findings import ends_text, p_text, show
+from pydplib.release.findings import COMPARED_WITH, ends_text, p_text, show
 
 PICTURES = ("curves", "forest", "roc", "table")
 """How clinical statistics are drawn."""
@@ -138,6 +138,7 @@ def _curves(release: Any, title: str, caption: str) -> Figure:
 
 def _forest(release: Any, title: str, caption: str) -> Figure:
     """Draw estimates and intervals one under the other, with the numbers on the right."""
+    caption = "\n".join([*(note for note in release.notes if note.startswith(COMPARED_WITH)), caption])
     ratio = release.statistic in ("odds ratio", "risk ratio", "logistic")
     labels = [", ".join(axis.label(part) for axis, part in zip(release.axes, key, strict=True)) for key in release.keys]
     labels = [label or release.statistic for label in labels]
@@ -188,12 +189,19 @@ def _forest(release: Any, title: str, caption: str) -> Figure:
         fig,
         {
             "annotations": slim,
+            "shapes": _interrupted(nothing, rows),
             "margin": {"l": 16, "r": 16},
             "xaxis": {"tickangle": 0},
             "yaxis": {"ticktext": [""] * len(labels), "showticklabels": False, "automargin": False},
         },
     )
     return fig
+
+
+def _interrupted(x: float, rows: list[int]) -> list[dict[str, Any]]:
+    """Return the line of no effect in pieces, so that it crosses no words that stand above an interval."""
+    line = {"dash": "dash", "width": 1, "color": "#7a8490"}
+    return [{"type": "line", "x0": x, "x1": x, "y0": row - 0.4, "y1": row + 0.2, "line": line} for row in rows]
 
 
 def _roc(release: Any, title: str, caption: str) -> Figure:

@@ -152,7 +152,9 @@ def caption_of(release: Any, kind: str, *, left_out: str = "", shows_original: b
                 "Whiskers hold nine tenths of the rows."
             )
         elif kind in PICTURES:
-            means = f"The noise alone moved each number by at most {most} ({often})."
+            least = show_margin(min(release.margins), whole=release.is_count)
+            range_ = most if least == most else f"its margin, {least} to {most}"
+            means = f"The noise alone moved each number by at most {range_} ({often})."
         else:
             means = f"The noise may have moved each number by {most} ({often}); sampling error is not in that."
     counted = f"Counted: {release.counted}" if release.counted else ""

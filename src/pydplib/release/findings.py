@@ -19,6 +19,10 @@ NOT_PERSONS = (
 """Why a release has the noise's interval alone."""
 
 
+COMPARED_WITH = "Each group is compared with"
+"""How the note begins that names the first group; figures of comparisons repeat it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One number that follows from the same noisy counts as the values, e.g. a median survival or a p-value.
@@ -99,8 +103,21 @@ def show(value: float) -> str:
 
 
 def ends_text(low: float | None, high: float | None) -> str:
-    """Return the ends of an interval; an end that is not there is said."""
-    return f"{'no end' if low is None else show(low)} to {'no end' if high is None else show(high)}"
+    """Return the ends of an interval with equally many decimals; an end that is not there is said.
+
+    The larger end has three significant digits, the smaller one at least one.
+
+    Examples:
+        >>> ends_text(0.93, 0.977), ends_text(0.0808, 2.6), ends_text(11.0, None)
+        ('0.930 to 0.977', '0.08 to 2.60', '11 to no end')
+    """
+    if low is None or high is None:
+        return f"{'no end' if low is None else show(low)} to {'no end' if high is None else show(high)}"
+    sizes = sorted(abs(end) for end in (low, high) if end)
+    if (low == int(low) and high == int(high)) or not sizes:
+        return f"{show(low)} to {show(high)}"
+    decimals = max(0, 2 - math.floor(math.log10(sizes[-1])), -math.floor(math.log10(sizes[0])))
+    return f"{low:.{min(decimals, 6)}f} to {high:.{min(decimals, 6)}f}"
 
 
 def p_text(p: float) -> str:

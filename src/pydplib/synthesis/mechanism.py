@@ -334,6 +334,7 @@ class _Run:
         for place, columns in enumerate(declared):
             self.tell("declared relations", place, steps)
             found.append(self._measure_relation(counter, columns, each))
+        total = self._total(found)
         model = self._fit(groups, found, total, None, possible, settings.last_iterations if not rounds else None)
         candidates: set[Columns] = set()
         for turn in range(rounds):
@@ -355,7 +356,7 @@ class _Run:
             model = self._fit(groups, found, total, model, possible, settings.last_iterations if last else None)
         if spending.left > 0:
             self._measure_columns(spending.left)
-            total = self._total()
+            total = self._total(found)
             model = self._fit(groups, found, total, model, possible, settings.last_iterations)
         self.tell("done", steps, steps)
         return Measured(
@@ -372,10 +373,11 @@ class _Run:
             self.one_ways.append(NoisyTable((column,), noisy, self.spending.variance(part / width)))
         self.one_ways = combine(self.one_ways)
 
-    def _total(self) -> float:
-        """Return the number of persons by all columns: the sum of few cells tells more than the sum of many."""
-        weights = [1 / (table.variance * table.counts.size) for table in self.one_ways]
-        sums = [float(table.counts.sum()) for table in self.one_ways]
+    def _total(self, relations: Sequence[NoisyTable] = ()) -> float:
+        """Return the number of persons by all noisy tables: the sum of few cells tells more than the sum of many."""
+        tables = [*self.one_ways, *relations]
+        weights = [1 / (table.variance * table.counts.size) for table in tables]
+        sums = [float(table.counts.sum()) for table in tables]
         return max(1.0, sum(w * s for w, s in zip(weights, sums, strict=True)) / sum(weights))
 
     def _expected_distance(self, total: float) -> float:
@@ -398,13 +400,13 @@ class _Run:
     # -- groups of values ----------------------------------------------------------------------------
 
     def _groups(self, sigmas: Sequence[float], total: float, whole: Iterable[Columns]) -> list[Integers]:
-        """Return the group of each value; some columns keep every one."""
+        """Return the group of each value; some columns keep every one, and so do those that are too noisy to tell."""
         kept = {column for columns in whole for column in columns}
         found = []
         for table, ordered, sigma in zip(self.one_ways, self.ordered, sigmas, strict=True):
             column = table.columns[0]
             least = (self.settings.merge or 0.0) * math.sqrt(total * sigma)
-            if column in kept or table.counts.size <= 2 or least <= 0:
+            if column in kept or table.counts.size <= 2 or least <= math.sqrt(table.variance):
                 found.append(np.arange(table.counts.size))
             else:
                 found.append(merge_values(table.counts, least, ordered=ordered))

@@ -329,7 +329,7 @@ class SyntheticTable(Shown):
     @property
     def fidelity(self) -> dict[str, float]:
         """The expected total variation by noise: of the columns on average, and of every measured relation."""
-        columns = [expected_distance(t, self.total) for t in self.one_ways]
+        columns = [expected_distance(self._best_column(place), self.total) for place in range(len(self.one_ways))]
         found = {"columns": sum(columns) / len(columns)}
         for relation, table in zip(self.measured, self.relations, strict=True):
             found[" x ".join(relation.columns)] = expected_distance(table, self.total)
@@ -523,8 +523,13 @@ class SyntheticTable(Shown):
         return held[0], EXPLORATORY if held[1] else ""
 
     def _best_column(self, column: int) -> NoisyTable:
-        """Return the table that tells most about one column: its own, or the sums of a declared relation."""
-        own = self.one_ways[column]
+        """Return the table that tells most about one column: its own, or the sums of a declared relation.
+
+        A relation that was measured in groups of the column's values says nothing about single values.
+        """
+        own, group = self.one_ways[column], self.groups[column]
+        if int(group.max()) + 1 < len(group):
+            return own
         sums = [
             NoisyTable((column,), np.asarray(sum_to(t.counts, t.columns, (column,))), t.variance * others)
             for t in self.relations[: self.declared]

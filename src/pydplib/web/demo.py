@@ -47,6 +47,9 @@ PEOPLE = (
     DemoPerson("dana", "Dana Data-Protection", "data_protection_officer"),
 )
 
+DATA_SET_BUDGET = 12.0
+"""Above the default of 8: dashboards are paid before anybody asks, and both partners can still spend all of theirs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
@@ -124,7 +127,8 @@ def _make_project(users: dict[str, Any], name: str, purpose: str, *, template: s
     )
     with recorded("system", project=made) as log:  # the operator's word: both owners count at once
         made.is_synthetic = True
-        made.save(update_fields=["is_synthetic"])
+        made.data_set_budget = DATA_SET_BUDGET
+        made.save(update_fields=["is_synthetic", "data_set_budget"])
         for person in PEOPLE[1:]:
             Member.objects.create(
                 project=made, user=users[person.username], role=person.role, department=person.department

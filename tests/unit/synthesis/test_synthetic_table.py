@@ -462,3 +462,35 @@ def test_refusal_of_gaussian_noise_says_which_budget_would_do() -> None:
     with pytest.raises(BudgetError) as plain:
         session.release(dp.Count(by="bph"), epsilon=1.9)
     assert "PureDP" not in str(plain.value)
+
+
+def test_columns_and_persons_follow_from_declared_relations_where_they_have_all_columns():
+    """Columns by themselves get a twentieth then: they decide neither the number of persons nor what is merged."""
+    reports = dp.datasets.pirads(backend="pandas")
+    true = reports.sort_values("last_modified").drop_duplicates("patient_id")["age"]
+    edges = [18, 30, 40, 50, 60, 70, 80, 90, 101]
+    for seed in range(3):
+        with seeded(seed):
+            made = dp.synthesize(
+                reports, dp.datasets.pirads_schema(), columns=["age", "pirads", "prostatitis"],
+                relations=[("age", "pirads"), ("age", "prostatitis")], find=False, epsilon=0.678,
+            )  # fmt: skip
+            ages = made.to_frame(backend="pandas")["age"].dropna().astype(float)
+        ours, theirs = (np.histogram(values, edges)[0] / len(values) for values in (ages, true))
+        assert abs(made.total - 652) < 120  # by the columns alone: off by 175 on average
+        assert np.abs(ours - theirs).sum() / 2 < 0.1
+        assert made.fidelity["columns"] < 0.1 and not made.merged
+
+
+def test_a_column_in_groups_keeps_its_own_margin_and_has_an_average():
+    reports = dp.datasets.pirads(backend="pandas")
+    with seeded(5):
+        made = dp.synthesize(
+            reports, dp.datasets.pirads_schema(), columns=["age", "pirads", "prostatitis", "bph", "turp"],
+            relations=[("age", "pirads"), ("age", "prostatitis")], find=False, epsilon=2.0,
+        )  # fmt: skip
+    assert "age" in made.merged
+    own = made.one_ways[0]
+    assert made.margin(["age"]).value == pytest.approx(1.96 * math.sqrt(own.variance) + 1, rel=0.001)
+    interval = made.interval(dp.Mean("age"))
+    assert interval.low[0] < 65.2 < interval.high[0]

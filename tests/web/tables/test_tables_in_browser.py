@@ -98,11 +98,11 @@ def test_partner_asks_the_change_of_psa_by_arm_and_both_tables_together(served: 
     page.locator("#price").get_by_text("Follow-up visits: Average of Change of PSA").wait_for()
     # The arm stands in every visit: which visit counts is asked in words.
     page.select_option("#id_by1", "arm")
-    page.locator("#price").get_by_text("Which records of each person?").wait_for()
+    page.locator("#price").get_by_text("Which records of each person").wait_for()
     page.select_option("#id_rule", "first")
     page.locator("#id_order").wait_for()
     page.select_option("#id_order", "visit_date")
-    page.locator("#price").get_by_text("Change of PSA by Treatment arm, of each person").wait_for()
+    page.locator("#price").get_by_text("Change of PSA by Treatment arm, the first record of each person").wait_for()
     ask(page, "0.5")
     assert "Change of PSA" in page.locator("main").inner_text()
     assert page.locator("details.twin tbody tr").count() >= 2
@@ -131,7 +131,7 @@ def test_owner_declares_a_column_and_a_partner_asks_its_mean(served: Any, open_p
     page.get_by_role("button", name="Declare").click()
     page.get_by_text("'psa_per_volume' is declared").wait_for()
     page.goto(f"{base}/snapshots?project={desk}")
-    page.get_by_label("Publish it at once").check()
+    page.get_by_label("Publish it as well").check()
     page.get_by_role("button", name="Make a snapshot").click()
     page.get_by_text("is published").wait_for()
     assert not page.heard

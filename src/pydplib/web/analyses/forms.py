@@ -99,8 +99,9 @@ class QuestionForm(forms.Form):
     def _add_table(self) -> None:
         """Add the choice between reports and repeating groups, where there are any."""
         if len(self.offer.tables) > 1:
-            self._choose("table", "Of what?", list(self.offer.tables.items()))
+            self._choose("table", "Which table?", list(self.offer.tables.items()))
             self.data["table"] = self.offer.snapshot.group
+            self.fields["table"].has_answer = True  # type: ignore[attr-defined]  # the empty value is the reports
 
     def _add_subject(self) -> None:
         if self.shape.about is not None:
@@ -211,7 +212,10 @@ class QuestionForm(forms.Form):
         if not self.data.get("rule"):
             return {"names": ["rule"]}
         label = "Highest value of" if self.data["rule"] == "highest" else "In the order of"
-        self._choose("order", label, [("", "Choose a field"), *self._named(order)], required=True)
+        by_day = [name for name in order if self.offer.filters[name].widget == "date"]
+        usual = by_day[0] if by_day and self.data["rule"] != "highest" else ""
+        choices = [("", "Choose a field"), *self._named(order)]
+        self._choose("order", label, choices, required=True, default=usual)
         after = self._add_test(AFTER, "Only if that record has", "Any record")
         return {"names": ["rule", "order", *after["names"]]}
 
@@ -404,10 +408,15 @@ class QuestionForm(forms.Form):
     # -- parts of the page -----------------------------------------------------------------------
 
     @property
+    def table_fields(self) -> list[Any]:
+        """Which table: first of all, because it says which fields there are."""
+        return [self["table"]] if "table" in self.fields else []
+
+    @property
     def subject_fields(self) -> list[Any]:
         """What and of which field, by which group."""
         own = [part.form for part in own_parts(self.shape) if part.kind != "columns"]
-        return [self[name] for name in self.fields if name in ("table", "field", "by1", "by2", *own)]
+        return [self[name] for name in self.fields if name in ("field", "by1", "by2", *own)]
 
     @property
     def several_fields(self) -> list[Any]:

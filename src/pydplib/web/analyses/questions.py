@@ -284,11 +284,12 @@ def rule_words(rule: OneRow, titles: Mapping[str, str]) -> str:
 
     Examples:
         >>> rule_words(OneRow("highest", ("pirads",)), {"pirads": "Score"})
-        'of each person the record with the highest Score'
+        'the record of each person with the highest Score'
     """
     order = " and ".join(titles.get(name, name) for name in rule.order)
-    how = f"with the highest {order}" if rule.rule == "highest" else f"that is {rule.rule} by {order}"
-    return f"of each person the record {how}"
+    if rule.rule == "highest":
+        return f"the record of each person with the highest {order}"
+    return f"the {rule.rule} record of each person by {order}"
 
 
 def condition_words(condition: RowCondition, titles: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,8 +65,9 @@ class Given:
 
     @property
     def percent(self) -> str:
-        """The bound for readers."""
-        return f"{100 * self.bound:.1f} %" if self.bound < 0.9995 else "more than 99.9 %"
+        """The bound for readers, rounded up: it is never understated."""
+        tenths = math.ceil(1000 * self.bound - 1e-6)
+        return f"{tenths / 10:.1f} %" if tenths <= 999 else "more than 99.9 %"
 
     @property
     def surer(self) -> str:

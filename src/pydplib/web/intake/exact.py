@@ -282,6 +282,7 @@ def drawing(template: Template, found: ExactCounts, asked: ExactQuestion, column
         heading += f" and {columns[asked.split].title or asked.split}"
     if bars.edges and bars.column.holds_numbers:
         figure = plot.histogram(bars.edges, series, x_title=x_title, y_title=asked.unit, title=heading)
+        figure.update_layout(xaxis={"tickvals": list(bars.edges)})
     else:
         stacked = len(series) > 1
         figure = plot.bar(found.labels, series, stacked=stacked, x_title=x_title, y_title=asked.unit, title=heading)
