@@ -96,9 +96,9 @@ def _rows(path: Path) -> Iterator[tuple[FileRow, Keys]]:
         file.seek(64)
         while head := file.read(_LENGTH):
             # Written by this server into its private folder; the digest says by which version.
-            for number, answers, special, *keys in marshal.loads(file.read(int.from_bytes(head, "big"))):  # noqa: S302
+            for number, answers, special, report, day, name in marshal.loads(file.read(int.from_bytes(head, "big"))):  # noqa: S302
                 problems = _REFUSED if answers is None else ()
-                yield FileRow(number, {}, answers or {}, problems, special), tuple(keys)
+                yield FileRow(number, {}, answers or {}, problems, special), (report, day, name)
 
 
 def drop(keys: Iterable[str]) -> None:
