@@ -73,7 +73,8 @@ class Reader:
         plain = [(place, name) for place, name in enumerate(batch.mapping) if name and not name.startswith("@")]
         special = [(place, name) for place, name in enumerate(batch.mapping) if name.startswith("@")]
         self.plain, self.names = _taken([place for place, _ in plain]), [name for _, name in plain]
-        self.known = set(self.names) if self.readers.keys() >= set(self.names) else None  # of a row of the file
+        # Of a row of the file, all that is read; a row that somebody corrected may hold more.
+        self.known = dict.fromkeys(name for name in self.names if name in self.readers).keys()
         self.special = _taken([place for place, _ in special])
         self.elsewhere = [
             f"{IDENTIFIER}:{batch.columns[place]}" if name == IDENTIFIER else name for place, name in special
