@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydplib.capture.functions import compute, run_check
 from pydplib.capture.model import Group, Path, Problem, Question, Value, errors_of, shorten
-from pydplib.capture.plan import Node, Scope, TemplatePlan, is_shown
+from pydplib.capture.plan import MOST_COMBINATIONS, Node, Scope, TemplatePlan, is_shown, sections_of
 from pydplib.capture.template import Template
 from pydplib.capture.values import Unreadable, is_empty, read_value
 
@@ -116,14 +116,14 @@ class Evaluator:
         self.reads: dict[tuple[str, str], Value | Unreadable | None] = {}
         self._clean: dict[str, dict[str, Value | None]] = {}  # id -> text as it came -> answer, where it has one
         self._kept = 0
-        self._steps = self._steps_of(self.plan.nodes)
+        self._sections = self._sections_of(self.plan)
+        self._names = {name for names, _, _ in self._sections or () for name in names}
 
     def __call__(self, answers: object) -> Evaluation:
         """Evaluate one report."""
-        if self._steps is not None and type(answers) is dict:
+        if self._sections is not None and type(answers) is dict and answers.keys() <= self._names:
             clean: Answers = {}
-            known = self._pass(self._steps, answers, clean, [clean])
-            if known == len(answers) and not self._warns(self.plan.checks, [clean]):
+            if self._reads_all(self._sections, answers, clean) and not self._warns(self.plan.checks, [clean]):
                 return Evaluation(clean, ())
         if self.spellings and isinstance(answers, Mapping):
             answers = {name: self._spelled(name, raw) for name, raw in answers.items()}
@@ -133,8 +133,39 @@ class Evaluator:
         spelling = self.spellings.get(name)
         return raw if spelling is None or type(raw) is not str else spelling(raw)
 
+    def _sections_of(self, plan: TemplatePlan) -> list[_Section] | None:
+        """Return the sections of a template; none if one of them needs more than one pass."""
+        found: list[_Section] = []
+        for section in sections_of(plan):
+            steps = self._steps_of(section.nodes)
+            if steps is None:
+                return None
+            found.append((section.names, steps, {} if section.is_closed else None))
+        return found
+
+    def _reads_all(self, sections: list[_Section], raw: dict[Any, Any], clean: Answers) -> bool:
+        """Answer the questions; returns whether nothing needs a remark. A combination of texts is read once."""
+        for names, steps, known in sections:
+            if known is None:
+                if not self._pass(steps, raw, clean, [clean]):
+                    return False
+                continue
+            texts = tuple(map(raw.get, names))
+            try:
+                found = known.get(texts)
+            except TypeError:  # a list, where a text should be
+                return False
+            if found is None:
+                found = {}
+                if not self._pass(steps, raw, found, [found]):
+                    return False
+                if len(known) < MOST_COMBINATIONS and all(len(text or "") <= _LONGEST_READ for text in texts):
+                    known[texts] = found
+            clean.update(found)
+        return True
+
     def _steps_of(self, nodes: tuple[Node, ...]) -> tuple[_Step, ...] | None:
-        """Return the questions of a template in the order of the form; none if it needs more than one pass."""
+        """Return the questions of a section in the order of the form; none if it needs more than one pass."""
         steps: list[_Step] = []
         for node in nodes:
             if node.function is not None or (node.group is not None and node.group.repeats):
@@ -149,43 +180,37 @@ class Evaluator:
             steps.append((node if node.conditions else None, name, known, is_needed, question, inside, node.checks))
         return tuple(steps)
 
-    def _pass(self, steps: tuple[_Step, ...], raw: dict[Any, Any], clean: Answers, scope: Scope) -> int:
-        """Answer the questions and return how many of the given answers these are; -1 if something needs a remark."""
-        given = 0
+    def _pass(self, steps: tuple[_Step, ...], raw: dict[Any, Any], clean: Answers, scope: Scope) -> bool:
+        """Answer the questions; returns whether nothing needs a remark."""
         for conditional, name, known, is_needed, question, inside, checks in steps:
             if conditional is not None and not is_shown(conditional, scope):
-                hidden = _hidden(name, inside, raw)
-                if hidden < 0:
-                    return -1
-                given += hidden
+                if not _is_blank(name, inside, raw):
+                    return False
                 continue
             if question is None:
-                more = self._pass(inside, raw, clean, scope)
-                if more < 0 or self._warns(checks, scope):
-                    return -1
-                given += more
+                if not self._pass(inside, raw, clean, scope) or (checks and self._warns(checks, scope)):
+                    return False
                 continue
             text = raw.get(name)
             try:
                 value = known.get(text, _UNREAD) if text is not None else None
             except TypeError:
-                return -1
+                return False
             if value is _UNREAD:
                 if type(text) is not str:
-                    return -1
+                    return False
                 try:
                     value = read_value(question, self._spelled(name, text))
                 except Unreadable:
-                    return -1
+                    return False
                 if self._kept < MOST_READS and question.kind != "text" and len(text) <= _LONGEST_READ:
                     known[text] = value
                     self._kept += 1
             if value is not None:
                 clean[name] = value
             elif is_needed:
-                return -1
-            given += name in raw
-        return given
+                return False
+        return True
 
     def _warns(self, checks: Any, scope: Scope) -> bool:
         return any(
@@ -194,24 +219,16 @@ class Evaluator:
         )
 
 
-def _hidden(name: str, inside: tuple[_Step, ...], raw: Mapping[str, Any]) -> int:
-    """Return how many given answers belong to items that are not shown; -1 if one of them is not empty."""
-    given = 0
-    if name and name in raw:
-        if raw[name] != "":
-            return -1
-        given = 1
-    for _, below, _, _, _, further, _ in inside:
-        more = _hidden(below, further, raw)
-        if more < 0:
-            return -1
-        given += more
-    return given
+def _is_blank(name: str, inside: tuple[_Step, ...], raw: Mapping[str, Any]) -> bool:
+    """Return whether nothing was answered to an item that is not shown, and to the items in it."""
+    return raw.get(name, "") == "" and all(_is_blank(below, further, raw) for _, below, _, _, _, further, _ in inside)
 
 
 Spelling: TypeAlias = Callable[[str], str]
 _Step: TypeAlias = tuple[Node | None, str, dict[str, "Value | None"], bool, Question | None, tuple[Any, ...], Any]
 """An item: its conditions, id, known texts, whether it is needed, its question, the items in it, its checks."""
+_Section: TypeAlias = tuple[tuple[str, ...], tuple[_Step, ...], dict[tuple[Any, ...], Answers] | None]
+"""The ids of a section, its items, and texts as they came -> answers, where a combination is worth keeping."""
 _UNREAD: Any = object()
 _LONGEST_READ = 60
 MOST_READS = 50_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -72,6 +72,68 @@ class TemplatePlan:
     index: Index
     referred: frozenset[str] = frozenset()
     """Ids that a condition, a computed field, a check or a sentence of another item speaks of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A group of the top level, or the questions between two groups: in many reports it is answered alike.
+
+    Attributes:
+        nodes: Its items.
+        names: What stands in the answers for them: questions, and groups that repeat, in the order of the form.
+        is_closed: Whether its answers alone say what is made of it: no condition or check looks at another section,
+            nothing repeats, and no question takes free text.
+    """
+
+    nodes: tuple[Node, ...]
+    names: tuple[str, ...]
+    is_closed: bool
+
+
+MOST_COMBINATIONS = 10_000
+"""Combinations of a closed section's answers whose outcome is kept for later reports; further ones are worked out."""
+
+
+def sections_of(plan: TemplatePlan, *, leave_out: Collection[str] = ()) -> tuple[Section, ...]:
+    """Return the sections of a template, in the order of the form.
+
+    Args:
+        plan: The template, made ready.
+        leave_out: Questions that play no part in what is made of the sections.
+    """
+    runs: list[list[Node]] = []
+    for node in plan.nodes:
+        if node.group is None and runs and runs[-1][0].group is None:
+            runs[-1].append(node)
+        else:
+            runs.append([node])
+    return tuple(_section(tuple(run), leave_out) for run in runs)
+
+
+def _section(nodes: tuple[Node, ...], leave_out: Collection[str]) -> Section:
+    names: list[str] = []
+    looked_at: set[str] = set()
+    is_plain = True
+
+    def walk(below: tuple[Node, ...]) -> None:
+        nonlocal is_plain
+        for node in below:
+            if node.item.id in leave_out:
+                continue
+            looked_at.update(reference.item for _, reference in node.conditions)
+            looked_at.update(reference.item for reference in node.inputs)
+            looked_at.update(reference.item for _, _, references in node.checks for reference in references)
+            if node.question is not None:
+                names.append(node.question.id)
+                is_plain = is_plain and node.question.kind != "text"
+            elif node.group is not None and node.group.repeats:
+                names.append(node.group.id)
+                is_plain = False
+            else:
+                walk(node.children)
+
+    walk(nodes)
+    return Section(nodes, tuple(names), is_plain and looked_at <= set(names))
 
 
 def is_shown(node: Node, scope: Scope) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pydplib.capture.evaluation import Answers, evaluate
 from pydplib.capture.model import Group, Question, Value
 from pydplib.capture.patterns import fill_pattern, parse_pattern
-from pydplib.capture.plan import Node, Scope, is_shown
+from pydplib.capture.plan import MOST_COMBINATIONS, Node, Scope, is_shown, sections_of
 from pydplib.capture.template import Template
 from pydplib.capture.values import find_option, show_value
 
@@ -40,7 +40,9 @@ def report_text(template: Template, answers: object) -> str:
 
 
 class Writer:
-    """Writes many reports of one template; sentences that speak of one answer alone are made once.
+    """Writes many reports of one template.
+
+    A sentence that speaks of one answer alone is made once, the text of a section once for a combination of answers.
 
     Args:
         template: A template without linter errors.
@@ -59,14 +61,42 @@ class Writer:
         self._heading = [template.heading] if template.heading else []
         self._sentences: dict[str, dict[Value, str]] = {}
         self._kept = 0
-        self._steps = self._steps_of(template.plan.nodes)
+        self._sections = self._sections_of()
 
     def write(self, clean: Answers) -> str:
         """Return the text of clean answers, as ``evaluate`` returns them."""
-        blocks = None if self._steps is None else self._blocks(self._steps, clean, [clean])
-        if blocks is None:
-            blocks = _write(self.template.plan.nodes, [clean], "", dict, self.said)
-        return "\n\n".join(self._heading + blocks)
+        texts = None if self._sections is None else self._texts(self._sections, clean)
+        if texts is None:
+            texts = _write(self.template.plan.nodes, [clean], "", dict, self.said)
+        return "\n\n".join(self._heading + texts)
+
+    def _sections_of(self) -> list[_Section] | None:
+        """Return the sections of the template; none if one of them cannot be written in one pass."""
+        found: list[_Section] = []
+        silent = {question.id for _, question in self.template.index.questions() if not question.reported}
+        for section in sections_of(self.template.plan, leave_out=silent):
+            steps = self._steps_of(section.nodes)
+            if steps is None:
+                return None
+            found.append((section.names, steps, {} if section.is_closed else None))
+        return found
+
+    def _texts(self, sections: list[_Section], clean: Answers) -> list[str] | None:
+        """Return the text of each section that has one; none if a sentence speaks of more than its own answer."""
+        texts: list[str] = []
+        for names, steps, known in sections:
+            answers = tuple(map(clean.get, names)) if known is not None else ()
+            text = known.get(answers) if known is not None else None
+            if text is None:
+                blocks = self._blocks(steps, clean, [clean])
+                if blocks is None:
+                    return None
+                text = "\n\n".join(blocks)
+                if known is not None and len(known) < MOST_COMBINATIONS:
+                    known[answers] = text
+            if text:
+                texts.append(text)
+        return texts
 
     def _steps_of(self, nodes: tuple[Node, ...]) -> tuple[_Step, ...] | None:
         """Return the questions whose sentences speak of their own answer alone; none if others are among them."""
@@ -74,6 +104,8 @@ class Writer:
         for node in nodes:
             conditional = node if node.conditions else None
             if node.question is not None:
+                if not node.question.reported:
+                    continue
                 steps.append((conditional, node.question, self._sentences.setdefault(node.question.id, {}), "", ()))
                 continue
             inside = self._steps_of(node.children)
@@ -118,6 +150,8 @@ class Writer:
         return blocks
 
 
+_Section: TypeAlias = tuple[tuple[str, ...], tuple["_Step", ...], dict[tuple[Any, ...], str] | None]
+"""The ids of a section, its items, and answers -> text, where a combination is worth keeping."""
 _Step: TypeAlias = tuple[Node | None, Question | None, dict[Value, str], str, tuple[Any, ...]]
 """An item: its conditions, its question and the sentences of that, or else a group's title and the items in it."""
 

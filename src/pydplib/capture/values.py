@@ -202,6 +202,10 @@ def _read_date(question: Question, raw: object) -> str:
 
 
 def _read_text(question: Question, raw: object) -> str:
+    if type(raw) is str:
+        text = raw.strip()
+        if text.isprintable() and len(text) <= (question.max_length or 0):  # most texts: one line, and short
+            return text
     if isinstance(raw, float) and math.isfinite(raw) and raw == int(raw):
         raw = int(raw)  # data frames turn whole numbers with gaps into decimals
     if isinstance(raw, bool) or not isinstance(raw, str | int | float):

@@ -150,6 +150,12 @@ def table_rows(key: str) -> Iterator[list[str]]:
         yield from rows
 
 
+def has_quotes(key: str) -> bool:
+    """Return whether a plain table has a cell in quotes: without one, no cell has a comma or a line break."""
+    with path_of(key).open("rb") as file:
+        return any(b'"' in part for part in iter(lambda: file.read(1 << 20), b""))
+
+
 def resources(key: str) -> Iterator[Any]:
     """Yield the FHIR responses of an upload."""
     with path_of(key).open(encoding="utf-8") as file:

@@ -9,6 +9,7 @@ import pytest
 
 from pydplib.capture import Condition, Evaluator, Option, Question, Template, Writer, builtin, evaluate, report_text
 from pydplib.capture.model import Group
+from pydplib.capture.plan import sections_of
 
 WORDS = ["", " ", "yes", "no", "1", "2", "3", "4", "5", "64", "640", "6.5", "2018-03-01", "n", "chr", "x" * 70, "\x00"]
 
@@ -83,3 +84,48 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluator = Evaluator(template)
     assert [evaluator({"b": str(i)}).answers["b"] for i in range(100)] == list(range(100))
     assert len(evaluator.reads) + sum(map(len, evaluator._clean.values())) == 10
+
+
+def two_sections(**conditions: Any) -> Template:
+    """Return a template whose second section has a question with a condition."""
+    flag = Question(id="flag", kind="boolean", title="Flag", required=True)
+    size = Question(id="size", kind="integer", title="Size", low=1, high=90)
+    late = Question(id="late", kind="boolean", title="Late", **conditions)
+    return Template(
+        id="t", version="1", title="T",
+        items=(Group(id="one", title="One", items=(flag,)), Group(id="two", title="Two", items=(size, late))),
+    )  # fmt: skip
+
+
+def test_a_section_that_looks_at_another_one_is_not_kept_by_its_own_answers() -> None:
+    template = two_sections(enable_when=(Condition("flag", "=", True),))
+    assert [section.is_closed for section in sections_of(template.plan)] == [True, False]
+    evaluator, writer = Evaluator(template, purpose="import"), Writer(template)
+    for flag in ("yes", "no", "yes"):
+        report = {"flag": flag, "size": "5", "late": "yes" if flag == "yes" else ""}
+        ours, other = evaluator(report), evaluate(template, report, purpose="import")
+        assert (ours.answers, ours.problems) == (other.answers, other.problems)
+        assert writer.write(ours.answers) == report_text(template, ours.answers)
+    hidden = {"flag": "no", "size": "5", "late": "yes"}  # the second section is as in a report that was fine
+    assert [problem.code for problem in evaluator(hidden).problems] == ["hidden"]
+
+
+def test_an_answer_in_two_reports_of_a_section_is_no_shared_table() -> None:
+    evaluator = Evaluator(two_sections())
+    first, second = evaluator({"flag": "yes", "size": "5"}).answers, evaluator({"flag": "yes", "size": "5"}).answers
+    first["size"] = 6
+    assert second == evaluator({"flag": "yes", "size": "5"}).answers == {"flag": True, "size": 5}
+
+
+def test_combinations_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib
+
+    for name in ("evaluation", "report_text"):
+        monkeypatch.setattr(importlib.import_module(f"pydplib.capture.{name}"), "MOST_COMBINATIONS", 7)
+    template = two_sections()
+    evaluator, writer = Evaluator(template), Writer(template)
+    for size in range(1, 60):
+        clean = evaluator({"flag": "yes", "size": str(size)}).answers
+        assert clean == {"flag": True, "size": size} and f"Size: {size}." in writer.write(clean)
+    for keeper in (evaluator, writer):
+        assert [len(known or ()) for _, _, known in keeper._sections or ()] == [1, 7]

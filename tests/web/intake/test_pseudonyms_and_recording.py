@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
+import random
 
 import pytest
 from django.conf import settings
 
-from pydplib.capture import builtin
+from pydplib.capture import Evaluator, builtin, report_text
 from pydplib.errors import DataError
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.intake.recording import accept_rows
+from pydplib.web.intake.recording import Recorder, accept_rows
 from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.patients.pseudonyms import clean, find_patient, patient_for, patients_for
 from pydplib.web.projects.models import Project, project_key
@@ -81,3 +83,24 @@ def test_accept_rows_with_a_bad_row_keeps_nothing(project, version, row, make_us
     project.refresh_from_db()
     assert not Report.all_objects.exists() and not Patient.objects.exists() and project.data_version == 0
     assert not Line.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["pirads-paper", "pirads-2.1"])
+def test_prepared_reports_hold_the_answers_and_the_row_as_json(name: str) -> None:
+    template, choose = builtin(name), random.Random(9)
+    recorder, evaluator = Recorder(template), Evaluator(template, purpose="draft")
+    for number in range(200):
+        raw: dict[str, object] = {"patient_id": f"P{number}", "age": "64", "histology": "no"}
+        for place, question in template.index.questions():
+            if question.options and choose.random() < 0.7:
+                said = str(choose.choice(question.options).value)
+                if not place.loops:
+                    raw[question.id] = said
+                else:
+                    raw.setdefault(place.loops[0], [{}])[0][question.id] = said  # type: ignore[attr-defined]
+        clean_answers = evaluator(raw).answers
+        kept = {name: value for name, value in clean_answers.items() if name != template.person}
+        prepared = recorder.prepare(clean_answers, department="radiology")
+        assert prepared.answers == json.dumps(kept)
+        assert prepared.values == json.dumps(row_values(template, kept))
+        assert prepared.text == report_text(template, kept)

@@ -19,7 +19,7 @@ from pydplib.web.intake.recording import Prepared, write_reports
 from pydplib.web.intake.remembering import remember
 from pydplib.web.intake.row_store import kept_rows
 from pydplib.web.jobs import Claim, LostClaimError
-from pydplib.web.patients.inserts import CHUNK, chunks
+from pydplib.web.patients.inserts import CHUNK, chunks, memory_for_indexes
 from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
@@ -48,18 +48,19 @@ def accept_batch(batch: ImportBatch, claim: Claim | None = None) -> None:
     done = 0
     if not begun_at:
         claim.save(done=0)
-    for chunk in chunks(_rows(batch, reader, duplicates), CHUNK):
-        repeated = duplicates.find([row for row, _ in chunk], [keys for _, keys in chunk])
-        # What was written before a break is looked at again only for duplicates in later rows.
-        fresh = chunk[max(0, begun_at - done) :]
-        done += len(chunk)
-        if not fresh:
-            continue
-        ready = _ready(batch, reader, duplicates, decided, repeated, fresh)
-        with transaction.atomic():
-            claim.save(done=done)
-            write_reports(batch.project, batch.template, ready, author=batch.by, staged_in=batch)
-    _show(batch, claim)
+    with memory_for_indexes():
+        for chunk in chunks(_rows(batch, reader, duplicates), CHUNK):
+            repeated = duplicates.find([row for row, _ in chunk], [keys for _, keys in chunk])
+            # What was written before a break is looked at again only for duplicates in later rows.
+            fresh = chunk[max(0, begun_at - done) :]
+            done += len(chunk)
+            if not fresh:
+                continue
+            ready = _ready(batch, reader, duplicates, decided, repeated, fresh)
+            with transaction.atomic():
+                claim.save(done=done)
+                write_reports(batch.project, batch.template, ready, author=batch.by, staged_in=batch)
+        _show(batch, claim)
     uploads.remove(batch.key)
 
 

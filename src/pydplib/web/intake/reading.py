@@ -29,7 +29,7 @@ _DEPARTMENT_FIELDS = ("department", "department_code")  # questions that say it,
 _WORDS = {**dict.fromkeys(TRUE_WORDS, "true"), **dict.fromkeys(FALSE_WORDS, "false")}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: two are made of every row
 class FileRow:
     """One row as it came, and what the template says of it; its repr shows nothing of it.
 
@@ -73,6 +73,8 @@ class Reader:
         plain = [(place, name) for place, name in enumerate(batch.mapping) if name and not name.startswith("@")]
         special = [(place, name) for place, name in enumerate(batch.mapping) if name.startswith("@")]
         self.plain, self.names = _taken([place for place, _ in plain]), [name for _, name in plain]
+        # Of a row of the file, all that is read; a row that somebody corrected may hold more.
+        self.known = dict.fromkeys(name for name in self.names if name in self.readers).keys()
         self.special = _taken([place for place, _ in special])
         self.elsewhere = [
             f"{IDENTIFIER}:{batch.columns[place]}" if name == IDENTIFIER else name for place, name in special
@@ -98,7 +100,7 @@ class Reader:
         decimals = {name for name, asked in self.questions.items() if asked is not None and asked.kind == "decimal"}
         places = {place: name for place, name in enumerate(self.batch.mapping) if name in decimals}
         found: set[str] = set()
-        if places and uploads.path_of(self.batch.key).exists():
+        if places and uploads.path_of(self.batch.key).exists() and uploads.has_quotes(self.batch.key):
             for cells in uploads.table_rows(self.batch.key):
                 found |= {name for place, name in places.items() if has_decimal_comma(cells[place])}
                 if len(found) == len(places):
@@ -123,7 +125,7 @@ class Reader:
     def evaluated(self, number: int, fields: Mapping[str, str], special: Mapping[str, str]) -> FileRow:
         """Evaluate the fields of a row."""
         said = self._replaced(fields) if self.replacements else fields
-        if not self.readers.keys() >= said.keys():
+        if fields.keys() != self.known and not self.readers.keys() >= said.keys():
             said = {name: text for name, text in said.items() if name in self.readers}
         if self.is_flat:
             evaluation = self.evaluate(said)
@@ -210,9 +212,12 @@ def split_fields(held: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str
 def department_of(row: FileRow, own: str) -> str:
     """Return whose report a row is: a column for that (radiologists cannot map one), the import's own, or an answer."""
     said = row.special.get(DEPARTMENT, "").strip() or own
-    if not said:
-        said = str(next((row.answers[name] for name in _DEPARTMENT_FIELDS if name in row.answers), ""))
-    return said[:80]
+    if said:
+        return said[:80]
+    for name in _DEPARTMENT_FIELDS:
+        if name in row.answers:
+            return str(row.answers[name])[:80]
+    return ""
 
 
 def identifiers_of(row: FileRow) -> dict[str, str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from django.utils import timezone
 
 from pydplib.capture import Evaluator, Template, Writer, report_text
+from pydplib.capture.plan import MOST_COMBINATIONS, sections_of
 from pydplib.errors import DataError
 from pydplib.web.auditlog.log import recorded
 from pydplib.web.patients.inserts import CHUNK, chunks, insert_many, stored
@@ -22,10 +23,12 @@ from pydplib.web.reporting.template_versions import value_columns
 
 _MOST_PAIRS = 20_000
 _LONGEST_PAIR = 200
+_Section: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], dict[tuple[Any, ...], tuple[str, str]] | None]
+"""The ids of a section, its columns of the flat row, and answers -> both as JSON, where that is worth keeping."""
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which would take longer than all the rest of making one
 class Prepared:
     """A report ready to be written; its repr shows nothing of it.
 
@@ -62,6 +65,14 @@ class Recorder:
         self._pairs: dict[str, dict[object, str]] = {}  # question -> answer -> both as a pair of a JSON object
         self._nulls = {name: f"{json.dumps(name)}: null" for name in self.columns}
         self._kept = 0
+        self._sections: list[_Section] = [
+            (
+                section.names,
+                tuple(name for name in section.names if name in self._nulls),
+                {} if section.is_closed else None,
+            )
+            for section in sections_of(template.plan)
+        ]
 
     def prepare(
         self, answers: Mapping[str, Any], *, more_identifiers: Mapping[str, str] | None = None, **facts: str
@@ -74,19 +85,42 @@ class Recorder:
             facts: ``department``, ``number_hash`` and ``pseudonym``.
         """
         identifiers, kept = set_apart(self.template, answers)
+        said, told = [], []
+        for names, columns, known in self._sections:
+            if known is None:
+                answered, valued = self._pairs_of(names, columns, kept)
+            else:
+                key = tuple(map(kept.get, names))
+                found = known.get(key)
+                if found is None:
+                    found = self._pairs_of(names, columns, kept)
+                    if len(known) < MOST_COMBINATIONS:
+                        known[key] = found
+                answered, valued = found
+            if answered:
+                said.append(answered)
+            if valued:
+                told.append(valued)
+        return Prepared(
+            {**identifiers, **more_identifiers} if more_identifiers else identifiers,
+            "{" + ", ".join(said) + "}",
+            "{" + ", ".join(told) + "}",
+            report_text(self.template, kept) if self.writer is None else self.writer.write(kept),
+            **facts,
+        )
+
+    def _pairs_of(self, names: Sequence[str], columns: Sequence[str], kept: Mapping[str, Any]) -> tuple[str, str]:
+        """Return the inside of two JSON objects: a section's answers, and its part of the flat row."""
         pairs, known, nulls = {}, self._pairs, self._nulls
-        for name, value in kept.items():
+        for name in names:
+            value = kept.get(name)
+            if value is None:
+                continue
             try:
                 pairs[name] = known[name][value]
             except (KeyError, TypeError):
                 pairs[name] = self._pair(name, value)
-        return Prepared(
-            {**identifiers, **more_identifiers} if more_identifiers else identifiers,
-            "{" + ", ".join(pairs.values()) + "}",
-            "{" + ", ".join([pairs.get(name) or nulls[name] for name in self.columns]) + "}",
-            report_text(self.template, kept) if self.writer is None else self.writer.write(kept),
-            **facts,
-        )
+        return ", ".join(pairs.values()), ", ".join([pairs.get(name) or nulls[name] for name in columns])
 
     def _pair(self, name: str, value: object) -> str:
         """Return a question and its answer as JSON; the same few answers come again and again, and are kept."""

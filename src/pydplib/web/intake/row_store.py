@@ -94,9 +94,9 @@ def _rows(path: Path) -> Iterator[tuple[FileRow, Keys]]:
     with path.open("rb") as file:
         file.seek(64)
         while head := file.read(_LENGTH):
-            for number, answers, special, *keys in json.loads(file.read(int.from_bytes(head, "big"))):
+            for number, answers, special, report, day, name in json.loads(file.read(int.from_bytes(head, "big"))):
                 problems = _REFUSED if answers is None else ()
-                yield FileRow(number, {}, answers or {}, problems, special), tuple(keys)
+                yield FileRow(number, {}, answers or {}, problems, special), (report, day, name)
 
 
 def drop(keys: Iterable[str]) -> None:

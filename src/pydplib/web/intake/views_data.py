@@ -25,8 +25,8 @@ from pydplib.web.intake.browsing import (
 )
 from pydplib.web.intake.exporting import csv_text
 from pydplib.web.intake.quality import quality_of
-from pydplib.web.intake.reading import identifiers_of
 from pydplib.web.patients.models import Patient
+from pydplib.web.patients.pseudonyms import identifiers_of
 from pydplib.web.projects.flows import check_flow_for
 from pydplib.web.projects.permissions import door
 from pydplib.web.reporting.template_versions import value_columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -15,6 +16,10 @@ CHUNK = 2500
 
 _MOST_PARAMETERS = 8_000
 """Parameters of one statement on PostgreSQL, which takes many rows at once faster than many statements."""
+
+
+_FOR_INDEXES = {"cache_size": -65_536, "wal_autocheckpoint": 10_000}
+"""Of SQLite: KiB of pages in memory, and pages of the log after which they go to their places."""
 
 
 def stored(model: type[models.Model], field: str, value: Any) -> Any:
@@ -69,6 +74,27 @@ def insert_many(
             if returns:
                 found.update(cursor.fetchall())
     return found
+
+
+@contextmanager
+def memory_for_indexes() -> Iterator[None]:
+    """Let SQLite hold the indexes of a big import in memory, whose random keys fall on every page of them.
+
+    What is written, and when it is safe on the disk, stays the same. PostgreSQL has one memory for all connections.
+    """
+    if connection.vendor != "sqlite":
+        yield
+        return
+    with connection.cursor() as cursor:
+        before = {name: cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in _FOR_INDEXES}
+        for name, value in _FOR_INDEXES.items():
+            cursor.execute(f"PRAGMA {name} = {value}")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            for name, value in before.items():
+                cursor.execute(f"PRAGMA {name} = {value}")
 
 
 def chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
