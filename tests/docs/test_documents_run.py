@@ -19,6 +19,7 @@ PAGES = [
     "tutorials/first-private-figure.md",
     "tutorials/anonymize-and-attack.md",
     "explanation/guarantees.md",
+    "explanation/synthetic-tables.md",
     "how-to/choose-a-noise-factor.md",
     "how-to/choose-epsilon.md",
     "how-to/a-page-of-figures-for-one-price.md",

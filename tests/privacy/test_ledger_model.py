@@ -166,8 +166,9 @@ class LedgerMachine(RuleBasedStateMachine):
                 paid = self.accounts[account.recipient].paid
                 assert account.state.nano_rho == sum(cost.nano_rho or 0 for cost in paid)
                 assert account.state.atto_delta == sum(cost.atto_delta for cost in paid)
-                epsilons = [cost.nano_epsilon for cost in paid]
-                assert account.state.nano_epsilon == (None if None in epsilons else sum(e or 0 for e in epsilons))
+                assert account.state.nano_epsilon == sum(cost.nano_epsilon or 0 for cost in paid)
+                impure = [cost.nano_rho or 0 for cost in paid if cost.nano_epsilon is None]
+                assert account.state.nano_gaussian == sum(impure)
 
 
 SETTINGS = settings(

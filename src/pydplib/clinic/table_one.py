@@ -447,7 +447,7 @@ def agreeing(tables: list[Floats]) -> tuple[Floats, list[Floats]]:
 
     Examples:
         >>> persons, fitted = agreeing([np.array([[6.0, 4.0]]), np.array([[5.0, 4.0, 2.0]])])
-        >>> persons.round(1).tolist(), [table.sum().round(1) for table in fitted]
+        >>> persons.round(1).tolist(), [round(float(table.sum()), 1) for table in fitted]
         ([10.4], [10.4, 10.4])
     """
     persons = _totals(tables)

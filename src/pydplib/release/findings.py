@@ -141,10 +141,8 @@ def widest_words(release: Release) -> str:
     """
     if release.statistic != "mean" or release.bounds in (None, (0.0, 1.0)) or not release.persons:
         return ""
-    return (
-        "How far the values spread was not measured, so the interval for the population holds for any spread within "
-        f"the bounds. 'standard error of {release.question.get('of', '')}' measures it, and is narrower."
-    )
+    asked = release.question.get("of", "")
+    return f"The spread of the values was not measured; 'standard error of {asked}' gives a narrower interval."
 
 
 def _of_squares(release: Release, values: Any, ends: tuple[Any, Any], reach: float) -> tuple[list[float], list[float]]:

@@ -150,7 +150,7 @@ def _command(name):
     import importlib
 
     assert callable(cli_main)
-    return importlib.import_module(f"pydplib.cli.{name}").command
+    return importlib.import_module(f"pydplib.cli.tables.{name}").command
 
 
 def test_decimal_commas_and_encodings_keep_their_spellings(tmp_path):

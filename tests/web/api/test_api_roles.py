@@ -17,6 +17,7 @@ BODIES = {
     "POST projects/{project}/tables": TABLES,
     "POST analyses/{analysis}/receive": {"at_most": 1},
     "POST dashboards/{dashboard}/receive": {"at_most": 1},
+    "POST projects/{project}/synthetic/price": {"columns": ["pirads", "bph"], "epsilon": 0.5},
     "POST exports/{export}/download": {"kind": "csv"},
     "POST exports/{export}/run": {},
     "POST projects/{project}/attacks": {"subject": "audience:third_party", "minutes": 1},
@@ -62,9 +63,22 @@ OPERATIONS = {
     "GET projects/{project}/attacks": everybody(WATCHERS),
     "POST projects/{project}/attacks": everybody(WATCHERS),
     "GET attacks/{attack}": everybody(WATCHERS),
+    # Acme's, as an analysis is.
+    "POST projects/{project}/synthetic/price": everybody(ASKERS),
+    "GET projects/{project}/synthetic": everybody(ASKERS),
+    "GET synthetic/{synthetic}": everybody(ASKERS) | {"collaborator": 404},
+    "GET synthetic/{synthetic}/receipt": everybody(ASKERS) | {"collaborator": 404},
     "GET receipts/keys": dict.fromkeys((*MEMBERS, *STRANGERS, "nobody"), 200),
     "GET receipts/{release}": dict.fromkeys((*MEMBERS, *STRANGERS, "nobody"), 200),
 }
+
+
+ELSEWHERE = {
+    "POST projects/{project}/synthetic",
+    "POST synthetic/{synthetic}/run",
+    "POST synthetic/{synthetic}/download",
+}
+"""Operations that pay, make and hand out: role by role in tests/web/synthetic."""
 
 
 def test_the_table_has_every_operation() -> None:
@@ -75,7 +89,7 @@ def test_the_table_has_every_operation() -> None:
         for path, methods in openapi_document()["paths"].items()
         for method in methods
     }
-    assert {f"{name.split('{')[0]}{name.partition('}')[2]}" for name in OPERATIONS} == listed
+    assert {f"{name.split('{')[0]}{name.partition('}')[2]}" for name in {*OPERATIONS, *ELSEWHERE}} == listed
 
 
 def _dashboard(world: Any) -> Any:
@@ -108,6 +122,18 @@ def _exported(world: Any, operation: str) -> dict[str, str]:
     return {"export": export.key, "attack": run.key}
 
 
+def _synthetic(world: Any) -> str:
+    """A synthetic table of the third party's organisation."""
+    from pydplib.web.synthetic.models import SyntheticPurchase
+
+    user, snapshot = world.people["third_party"], world.project.snapshots.first()
+    row = SyntheticPurchase.objects.create(
+        project=world.project, asked_by=user, recipient=user.hospital.key, role="third_party", label="dp_high",
+        snapshot=snapshot.key, digest="ab" * 32, asked={"columns": ["pirads", "bph"]}, state="ready", receipt="{}",
+    )  # fmt: skip
+    return str(row.key)
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_each_role_gets_what_the_table_says(operation: str, world: Any, program: Any) -> None:
     from pydplib.web.auditlog.models import Line
@@ -118,6 +144,7 @@ def test_each_role_gets_what_the_table_says(operation: str, world: Any, program:
         "analysis": made["key"],
         "release": made["release_key"],
         "dashboard": _dashboard(world).key,
+        "synthetic": _synthetic(world),
         **_exported(world, operation),
     }
     method, path = operation.format(**names).split(" ")

@@ -10,7 +10,9 @@ import pytest
 import pydplib.web
 
 WEB = Path(pydplib.web.__file__).parent
-TEMPLATES = sorted(path for path in WEB.rglob("*.html") if "templates" in path.parts)
+PRINTED = frozenset(["assessment_document.html"])
+"""Templates of files that are printed and never sent as pages: they carry their style with them."""
+TEMPLATES = sorted(path for path in WEB.rglob("*.html") if "templates" in path.parts and path.name not in PRINTED)
 SCRIPTS = sorted(path for path in WEB.rglob("*.js") if "vendor" not in path.parts)
 ICONS = set(re.findall(r'<symbol id="([\w-]+)"', (WEB / "design/static/pydplib/icons.svg").read_text("utf-8")))
 

@@ -59,7 +59,7 @@ POINTS = {
     "while it searches": "running.anonymize = die",
     "before the files": "storing.write = die",
     "between the files and the numbers": "running.to_numbers = die",
-    "inside the last transaction": "writing.append = die",
+    "inside the last transaction": "log.append = die",
 }
 
 
@@ -152,7 +152,7 @@ project.members.create(user=tara, role="third_party")
 Download.objects.create(export=export, user=tara, recipient=acme.key, role="third_party", kind="csv")
 """
     start = 'start_run(owner, project, subject=acme.key, data="twin", minutes=1)'
-    run(MAKE, given, "attacking.linking.attack_export = die", start, args=args, killed=True)
+    run(MAKE, given, "attacking.linkage.attack_export = die", start, args=args, killed=True)
     state = """
 made = AttackRun.objects.get(project__key=sys.argv[1])
 print(json.dumps([made.state, attacking.is_stalled(made), len(made.result.get("simulated", [])),

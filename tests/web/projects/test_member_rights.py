@@ -19,7 +19,8 @@ def _role(client: Any, member: Member, role: str, **more: Any) -> Any:
 def test_a_new_member_starts_as_third_party(member, make_user, project, place, logged) -> None:
     make_user("ben")
     client = member("owner")
-    response = client.post(f"/projects/{project.key}/members/new", {"colleague": "ben", "role": "owner"})
+    assert client.post(f"/projects/{project.key}/members/new", {"colleague": "ben", "role": "owner"}).status_code == 422
+    response = client.post(f"/projects/{project.key}/members/new", {"colleague": "ben"})
     assert place("ben").role == "third_party"
     assert response.url == f"/members/{place('ben').key}"
     assert logged("member.add")[0].facts == {"role": "third_party"}

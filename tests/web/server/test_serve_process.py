@@ -61,7 +61,7 @@ def test_demo_link_opens_the_platform_with_920_synthetic_reports(demo) -> None:
     with closing(connect(demo.home / "pydplib.sqlite3")) as database:
         for query, expected in (
             ("SELECT count(*) FROM reporting_report WHERE state = 'signed'", 920 + 3),
-            ("SELECT count(*) FROM intake_snapshot WHERE published IS NOT NULL", 1),
+            ("SELECT count(*) FROM intake_snapshot WHERE published IS NOT NULL", 3),
             ("SELECT count(*) FROM reporting_freetext", 3),
             ("SELECT count(*) FROM projects_project WHERE is_synthetic", 2),
             ("SELECT count(*) FROM people_hospital", 2),

@@ -115,7 +115,7 @@ def _draw(release: Any, form: str, output: Path | None) -> None:
 
     assert output is not None
     if form == "html" and release.printed is not None:  # a table that word processors open
-        _write(output, release.printed.to_page())
+        _write(output, release.printed.to_page().encode())
         return
     figure = release.plot()
     if form == "html":

@@ -172,6 +172,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "mariadb": ("pymysql",),
     "spark": ("pyspark",),
     "ibis": ("ibis-framework",),
+    "pdf": ("weasyprint",),
     "web": (
         "django",
         "django-ninja",

@@ -74,7 +74,7 @@ class CellGroups:
 
     Examples:
         >>> from pydplib.capture import Problem
-        >>> groups = Groups({"prostatitis": "Prostatitis"})
+        >>> groups = CellGroups({"prostatitis": "Prostatitis"})
         >>> wrong = Problem("choice", "prostatitis", "must be chronic, yes or no", ("prostatitis",))
         >>> for number in (2, 3):
         ...     groups.add(FileRow(number, {"prostatitis": "keine "}, {}, (wrong,), {}))

@@ -74,7 +74,7 @@ def differences(template: Template, old: Mapping[str, object], new: Mapping[str,
     Examples:
         >>> from pydplib.capture import builtin
         >>> differences(builtin("pirads-2.1"), {"age": 64}, {"age": 65})
-        [Difference(place='Age', old='64 years', new='65 years')]
+        [AnswerDifference(place='Age', old='64 years', new='65 years')]
     """
     before = _table(template, old)
     after = _table(template, new)
