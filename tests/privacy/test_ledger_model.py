@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -35,7 +36,7 @@ from pydplib.budget import (
     pay,
     workflow,
 )
-from pydplib.budget.conversion import zcdp_nano_epsilon
+from pydplib.budget.conversion import micro_order, most_nano_rho
 from pydplib.errors import BudgetError, LedgerError
 from pydplib.guarantee import ApproxDP, PureDP
 
@@ -60,15 +61,22 @@ class NaiveAccount:
         costs = [*self.paid, cost]
         if not cost.is_dp:
             return False
-        epsilon = sum(c.epsilon if c.nano_epsilon is None else Fraction(c.nano_epsilon, 10**9) for c in costs)
+        pure = [c for c in costs if c.nano_epsilon is not None]
+        epsilon = sum(Fraction(c.nano_epsilon or 0, 10**9) for c in pure)
+        gaussian = sum(c.nano_rho or 0 for c in costs if c.nano_epsilon is None)
         delta = sum(Fraction(c.atto_delta, 10**18) for c in costs)
         if isinstance(self.limit, PureDP):
-            return delta == 0 and epsilon <= Fraction(str(self.limit.epsilon))
+            return len(pure) == len(costs) and delta == 0 and epsilon <= Fraction(str(self.limit.epsilon))
         half = Fraction(str(self.limit.delta)) / 2
         if delta + half > Fraction(str(self.limit.delta)):
             return False
-        by_rho = zcdp_nano_epsilon(sum(c.nano_rho or 0 for c in costs), int(half * 10**18))
-        return min(epsilon, Fraction(by_rho, 10**9)) <= Fraction(str(self.limit.epsilon))
+        if len(pure) == len(costs) and epsilon <= Fraction(str(self.limit.epsilon)):
+            return True
+        kept = int(half * 10**18)
+        most = most_nano_rho(int(Fraction(str(self.limit.epsilon)) * 10**9), kept)
+        squares = sum(c.nano_rho or 0 for c in pure)
+        plain = math.ceil(epsilon * 10**9 * 10**6 / micro_order(most, kept))
+        return gaussian + min(squares, plain) <= most
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -202,7 +210,7 @@ def ignores_delta(state: State, cost: Cost, limit: Limit) -> State | Refusal:
 def test_model_finds_a_planted_fault(monkeypatch: pytest.MonkeyPatch, fault: Callable[..., State | Refusal]) -> None:
     monkeypatch.setattr(workflow, "pay", fault)
     seek = settings(
-        SETTINGS, max_examples=200, derandomize=True, database=None, phases=[Phase.generate], print_blob=False
+        SETTINGS, max_examples=1000, derandomize=True, database=None, phases=[Phase.generate], print_blob=False
     )
     with pytest.raises((AssertionError, LedgerError)):
         run_state_machine_as_test(LedgerMachine, settings=seek)

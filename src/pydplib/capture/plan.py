@@ -75,7 +75,7 @@ class TemplatePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TemplateSection:
     """A group of the top level, or the questions between two groups: in many reports it is answered alike.
 
     Attributes:
@@ -94,7 +94,7 @@ MOST_COMBINATIONS = 10_000
 """Combinations of a closed section's answers whose outcome is kept for later reports; further ones are worked out."""
 
 
-def sections_of(plan: TemplatePlan, *, leave_out: Collection[str] = ()) -> tuple[Section, ...]:
+def sections_of(plan: TemplatePlan, *, leave_out: Collection[str] = ()) -> tuple[TemplateSection, ...]:
     """Return the sections of a template, in the order of the form.
 
     Args:
@@ -110,7 +110,7 @@ def sections_of(plan: TemplatePlan, *, leave_out: Collection[str] = ()) -> tuple
     return tuple(_section(tuple(run), leave_out) for run in runs)
 
 
-def _section(nodes: tuple[Node, ...], leave_out: Collection[str]) -> Section:
+def _section(nodes: tuple[Node, ...], leave_out: Collection[str]) -> TemplateSection:
     names: list[str] = []
     looked_at: set[str] = set()
     is_plain = True
@@ -133,7 +133,7 @@ def _section(nodes: tuple[Node, ...], leave_out: Collection[str]) -> Section:
                 walk(node.children)
 
     walk(nodes)
-    return Section(nodes, tuple(names), is_plain and looked_at <= set(names))
+    return TemplateSection(nodes, tuple(names), is_plain and looked_at <= set(names))
 
 
 def is_shown(node: Node, scope: Scope) -> bool:

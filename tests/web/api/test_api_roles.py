@@ -129,7 +129,8 @@ def _synthetic(world: Any) -> str:
     user, snapshot = world.people["third_party"], world.project.snapshots.first()
     row = SyntheticPurchase.objects.create(
         project=world.project, asked_by=user, recipient=user.hospital.key, role="third_party", label="dp_high",
-        snapshot=snapshot.key, digest="ab" * 32, asked={"columns": ["pirads", "bph"]}, state="ready", receipt="{}",
+        snapshot=snapshot.key, digest="ab" * 32, asked={"columns": ["pirads", "bph"], "relations": []},
+        state="ready", receipt="{}",
     )  # fmt: skip
     return str(row.key)
 

@@ -162,7 +162,7 @@ print(json.dumps([made.state, attacking.is_stalled(made), len(made.result.get("s
     go_on = """
 def fail(*args, **more):
     raise AssertionError("done before the kill")
-attacking.simulating.simulate = fail
+attacking.simulations.simulate = fail
 attacking.start(AttackRun.objects.get(project__key=sys.argv[1]))
 """
     run(go_on, args=args)

@@ -10,7 +10,7 @@ from pydplib.capture import builtin
 from pydplib.web.auditlog.models import Line
 from pydplib.web.intake.exact import (
     DEPARTMENT,
-    Condition,
+    ExactCondition,
     ExactQuestion,
     bad_parts,
     columns_for,
@@ -38,19 +38,25 @@ def counted(**asked: Any) -> Any:
     ("conditions", "reports", "patients"),
     [
         ([], 4, 3),
-        ([Condition(column="age", low="51")], 2, 2),
-        ([Condition(column="age", high="50")], 1, 1),
-        ([Condition(column="age", low="50", high="51")], 2, 1),
-        ([Condition(column="age", gaps="without")], 3, 2),
-        ([Condition(column="age", gaps="only")], 1, 1),
-        ([Condition(column="age", low="nonsense")], 4, 3),
-        ([Condition(column="pirads", chosen=("4",))], 2, 2),
-        ([Condition(column="pirads", chosen=("4", "5")), Condition(column="prostatitis", chosen=("n",))], 2, 1),
-        ([Condition(column="last_modified", low="2018-05-01")], 2, 2),
-        ([Condition(column=DEPARTMENT, chosen=("CT",))], 2, 2),
+        ([ExactCondition(column="age", low="51")], 2, 2),
+        ([ExactCondition(column="age", high="50")], 1, 1),
+        ([ExactCondition(column="age", low="50", high="51")], 2, 1),
+        ([ExactCondition(column="age", gaps="without")], 3, 2),
+        ([ExactCondition(column="age", gaps="only")], 1, 1),
+        ([ExactCondition(column="age", low="nonsense")], 4, 3),
+        ([ExactCondition(column="pirads", chosen=("4",))], 2, 2),
+        (
+            [ExactCondition(column="pirads", chosen=("4", "5")), ExactCondition(column="prostatitis", chosen=("n",))],
+            2,
+            1,
+        ),
+        ([ExactCondition(column="last_modified", low="2018-05-01")], 2, 2),
+        ([ExactCondition(column=DEPARTMENT, chosen=("CT",))], 2, 2),
     ],
 )
-def test_filters_keep_the_rows_that_fit_all_of_them(conditions: list[Condition], reports: int, patients: int) -> None:
+def test_filters_keep_the_rows_that_fit_all_of_them(
+    conditions: list[ExactCondition], reports: int, patients: int
+) -> None:
     found = counted(conditions=tuple(conditions))
     assert (found.reports, found.patients, found.all_reports) == (reports, patients, 4)
 
@@ -83,7 +89,7 @@ def test_every_column_has_bars_whose_table_says_the_same(by: str) -> None:
 @pytest.mark.parametrize("by", ["age", "pirads", "prostatitis", "last_modified"])
 def test_a_cell_that_an_earlier_template_let_in_hides_no_other_row(by: str, value: Any) -> None:
     odd = [*ROWS, (4, "MR", {"age": value, "pirads": value, "prostatitis": value, "last_modified": value})]
-    conditions = (Condition(column="age", low="50"),)
+    conditions = (ExactCondition(column="age", low="50"),)
     found = count(TEMPLATE, odd, ExactQuestion(by=by, split="pirads"), COLUMNS)
     assert (found.reports, found.all_reports) == (5, 5)
     drawing(TEMPLATE, found, ExactQuestion(by=by, split="pirads"), COLUMNS)
@@ -91,14 +97,14 @@ def test_a_cell_that_an_earlier_template_let_in_hides_no_other_row(by: str, valu
 
 
 def test_what_is_kept_in_the_session_comes_back_and_columns_that_are_gone_are_left_out() -> None:
-    asked = ExactQuestion(by="age", split="pirads", conditions=(Condition(column="age", low="50", chosen=("x",)),))
+    asked = ExactQuestion(by="age", split="pirads", conditions=(ExactCondition(column="age", low="50", chosen=("x",)),))
     assert ExactQuestion.from_dict(asked.to_dict(), COLUMNS) == asked
     rest = {name: column for name, column in COLUMNS.items() if name != "age"}
     assert ExactQuestion.from_dict(asked.to_dict(), rest) == ExactQuestion(split="pirads")
     assert "50" not in repr(asked)
     more = with_condition(asked, "pirads")
     assert with_condition(more, "pirads") == more and without_condition(more, "pirads") == asked
-    assert bad_parts(Condition(column="age", low="x", high="50"), COLUMNS["age"]) == ["low"]
+    assert bad_parts(ExactCondition(column="age", low="x", high="50"), COLUMNS["age"]) == ["low"]
 
 
 def test_owner_looks_with_filters_and_the_log_names_columns_alone(filled: Any, project: Any) -> None:

@@ -31,7 +31,7 @@ _LONGEST_WORD = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class ExactCondition:
     """One filter: a column, and which of its values count; its repr shows no value.
 
     Args:
@@ -63,7 +63,7 @@ class ExactQuestion:
     by: str = ""
     split: str = ""
     unit: str = "reports"
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[ExactCondition, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for the session."""
@@ -75,7 +75,7 @@ class ExactQuestion:
     def from_dict(cls, held: Mapping[str, Any], columns: Mapping[str, Column]) -> ExactQuestion:
         """Return a question of plain values; columns that are gone are left out."""
         conditions = [
-            Condition(**{**each, "chosen": tuple(each["chosen"])})
+            ExactCondition(**{**each, "chosen": tuple(each["chosen"])})
             for each in held.get("conditions", ())
             if each["column"] in columns
         ]
@@ -140,19 +140,19 @@ def _signed(project: Project) -> QuerySet[Report]:
     return Report.objects.filter(project=project, state=Report.State.SIGNED)
 
 
-def bad_parts(condition: Condition, column: Column) -> list[str]:
+def bad_parts(condition: ExactCondition, column: Column) -> list[str]:
     """Return which ends of a filter the column cannot read."""
     return [
         name for name in ("low", "high") if getattr(condition, name) and _read(column, getattr(condition, name)) is None
     ]
 
 
-def words_of(condition: Condition, column: Column) -> str:
+def words_of(condition: ExactCondition, column: Column) -> str:
     """Return a filter in words.
 
     Examples:
         >>> from pydplib.schema import Integer
-        >>> words_of(Condition(column="age", low="50"), Integer(18, 100, title="Age"))
+        >>> words_of(ExactCondition(column="age", low="50"), Integer(18, 100, title="Age"))
         'Age from 50'
     """
     parts = [f"from {condition.low}"] if condition.low else []
@@ -322,7 +322,7 @@ def _number(value: Any) -> list[float]:
         return []
 
 
-def _test(condition: Condition, column: Column) -> Callable[[Mapping[str, Any]], bool]:
+def _test(condition: ExactCondition, column: Column) -> Callable[[Mapping[str, Any]], bool]:
     """Return whether a row passes a filter; an end that cannot be read does not count."""
     low, high = _read(column, condition.low), _read(column, condition.high)
     chosen = {value for value in column.listed if column.write(value) in condition.chosen}
@@ -345,7 +345,7 @@ def with_condition(asked: ExactQuestion, column: str) -> ExactQuestion:
     """Return a question with one more filter, which lets everything pass."""
     if len(asked.conditions) >= MOST_FILTERS or any(each.column == column for each in asked.conditions):
         return asked
-    return replace(asked, conditions=(*asked.conditions, Condition(column=column)))
+    return replace(asked, conditions=(*asked.conditions, ExactCondition(column=column)))
 
 
 def without_condition(asked: ExactQuestion, column: str) -> ExactQuestion:

@@ -18,7 +18,7 @@ from pydplib.schema import Column
 from pydplib.web.auditlog.log import record
 from pydplib.web.intake.exact import (
     MOST_FILTERS,
-    Condition,
+    ExactCondition,
     ExactQuestion,
     bad_parts,
     columns_for,
@@ -92,7 +92,7 @@ def _changed(sent: Any, before: ExactQuestion, columns: Mapping[str, Column]) ->
     return with_condition(asked, sent["add"]) if sent.get("add") in columns else asked
 
 
-def _filter(template: Template, place: int, condition: Condition, column: Column) -> dict[str, Any]:
+def _filter(template: Template, place: int, condition: ExactCondition, column: Column) -> dict[str, Any]:
     """Return a filter for the page: its inputs are those of the column's kind."""
     words = value_words(template, condition.column, column)
     return {
