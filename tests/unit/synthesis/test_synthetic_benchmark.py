@@ -42,11 +42,7 @@ GOALS["1,000,000 rows x 15 columns on DuckDB, CPU"] = (0, 20)
 GOALS["10,000,000 rows x 15 columns on DuckDB, CPU"] = (0, 180)
 
 
-LEFT_OUT = {what for what in GOALS if "reference MST" in what}
-"""What the stored run has left out: the reference takes longer than everything else."""
-
-
-@pytest.mark.parametrize("what", [what for what in GOALS if what not in LEFT_OUT])
+@pytest.mark.parametrize("what", GOALS)
 def test_a_goal_of_synthetic_tables_is_kept(what):
     least, most = GOALS[what]
     value = LINES[what]["ours"] if LINES[what]["ratio"] is None else LINES[what]["ratio"]
@@ -56,8 +52,7 @@ def test_a_goal_of_synthetic_tables_is_kept(what):
 
 def test_the_stored_numbers_come_from_one_whole_run():
     assert STORED["quick"] is False and STORED["commit"] and STORED["machine"]["numpy"]
-    left_out = " --without reference" if LEFT_OUT else ""
-    assert STORED["command"] == f"python benchmarks/synthetic.py{left_out}"
+    assert STORED["command"] == "python benchmarks/synthetic.py"
     pieces = json.loads((FOLDER / "grids" / "synthetic.json").read_text(encoding="utf-8"))
     codes = {piece["code"] for piece in pieces.values()}
     assert len(codes) == 1 and codes.pop() in LINES["the whole run, CPU"]["note"]
