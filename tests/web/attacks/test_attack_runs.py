@@ -82,9 +82,13 @@ def test_overview_says_what_the_whole_budget_would_allow(study: Any, partner: An
     assert "Acme" in page and "If the whole budget is spent" in page
     assert "more than 99.9 %" in page  # all recipients together
     for budget in (2.0, 4.0):
-        bound = 100 / (1 + math.exp(-budget))
-        assert f"{bound:.1f} %" in page
-    assert f"{100 / (1 + math.exp(-0.25)):.1f} %" in page and CANARY not in page
+        assert most_right(budget) in page
+    assert most_right(0.25) in page and CANARY not in page
+
+
+def most_right(epsilon: float) -> str:
+    """Return how often a guess can be right at most, rounded up as the page does."""
+    return f"{math.ceil(1000 / (1 + math.exp(-epsilon))) / 10:.1f} %"
 
 
 def test_officer_runs_attacks_and_partner_finds_nothing(study: Any, partner: Any) -> None:
