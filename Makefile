@@ -25,7 +25,7 @@ KEPT := tests/web/ledger tests/web/backups tests/web/test_jobs_show_progress.py 
   tests/web/exports/test_killed_exports_and_attacks.py tests/web/analyses/test_asking.py \
   tests/web/analyses/test_ledger_through_the_server.py tests/web/analyses/test_totals_bind_everything.py \
   tests/web/dashboards/test_dashboards_pay_once.py \
-  tests/web/dashboards/test_dashboards_pressed_at_once.py tests/web/synthetic/test_killed_tables.py
+  tests/web/dashboards/test_dashboards_pressed_at_once.py
 
 # What fails beside other tests on a busy machine is tried once more, alone, and said.
 AGAIN = { echo "Again, alone, what failed beside others:"; $(BIN)/python -m pytest --last-failed -m
