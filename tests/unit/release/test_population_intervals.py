@@ -66,7 +66,7 @@ def test_an_average_says_why_its_interval_is_wider_than_that_of_the_standard_err
             float(np.ravel(high)[0] - np.ravel(low)[0]) for low, high in (mean.population, error.population)
         )
         assert wide > 1.5 * narrow
-        assert "spread was not measured" in str(mean) and "'standard error of age'" in str(mean)
+        assert "spread of the values was not measured" in str(mean) and "'standard error of age'" in str(mean)
         share = session.release(dp.Mean("bph", per_person=first), epsilon=1.0)
         assert "not measured" not in str(share)  # the spread of a share follows from it
 
