@@ -333,7 +333,7 @@ class Problem:
     Attributes:
         code: Which rule, in one word that does not change between versions.
         item: The id of the item it is about; empty for the whole.
-        message: What is wrong and how to mend it, in plain words; never the answer itself.
+        message: What is wrong and how to fix it, in plain words; never the answer itself.
         path: Where the answer stands; empty for problems of a template.
         severity: ``error`` stops signing or import, ``warning`` asks for a second look.
 

@@ -124,7 +124,7 @@ def write_whole(path: str | Path, content: bytes, *, private: bool, overwrite: b
 
     Args:
         path: The file.
-        content: What shall be in it.
+        content: What goes into it.
         private: Whether its owner alone may read it; else the usual rights of new files.
         overwrite: Whether a file that exists is replaced.
     """

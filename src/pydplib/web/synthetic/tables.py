@@ -57,7 +57,7 @@ def decision_for(row: SyntheticPurchase, place: Member) -> Decision:
 
 
 def visible(project: Project, user: User, place: Member) -> QuerySet[SyntheticPurchase]:
-    """Return the tables that are somebody's business, newest first: the own organisation's; for owners, all."""
+    """Return the tables that are somebody's business, newest first: those of their organisation; for owners, all."""
     found = SyntheticPurchase.objects.filter(project=project).select_related("project", "asked_by__hospital")
     if place.can("manage_data"):
         return found

@@ -35,7 +35,7 @@ _State: Any = SyntheticPurchase.State
 @door("ask")
 @require_safe
 def synthetic_tables(request: HttpRequest) -> HttpResponse:
-    """List the synthetic tables of the own organisation; for owners, everybody's."""
+    """List the synthetic tables of the user's organisation; for owners, everybody's."""
     found = tables.visible(request.project, request.user, request.member)
     page = Paginator(found, 25).get_page(request.GET.get("page"))
     names = recipient_names() if request.member.can("manage_data") else {}
