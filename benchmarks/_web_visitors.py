@@ -24,7 +24,7 @@ WORLD = """
 import datetime as dt, json, sys
 from reporting_world import make_world, session_of
 from pydplib.web.patients.pseudonyms import patient_for
-from pydplib.web.intake.recording import accept_rows
+from pydplib.web.intake.imports.records import accept_rows
 from pydplib.web.intake.snapshots import make_snapshot, publish
 from pydplib.web.dashboards import plans
 from pydplib.web.dashboards.prices import bill_for

@@ -38,9 +38,9 @@ import pydplib as dp
 from _lines import Line, finish, summary
 from pydplib.budget.conversion import most_nano_rho
 from pydplib.noise.testing import SeededSource, seeded
-from pydplib.synthesis.counting import CodeCounter
+from pydplib.synthesis.counters import CodeCounter
 from pydplib.synthesis.domain import variables_of
-from pydplib.synthesis.drawing import draw_codes, expand_codes, whole_weights
+from pydplib.synthesis.draws import draw_codes, expand_codes, whole_weights
 from pydplib.synthesis.mechanism import Measured, Settings, Spending, measure
 from pydplib.synthesis.model import NoisyTable
 from pydplib.synthesis.posterior import PopulationEstimate, combine_copies, draw_rates, interval_of

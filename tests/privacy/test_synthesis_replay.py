@@ -15,7 +15,7 @@ from neighbours import OTHERS, PERSON, Person, arrow, schema_of
 import pydplib as dp
 from pydplib.noise.testing import NoiseTrace, check_neighbours, record, replay
 from pydplib.synthesis import mechanism
-from pydplib.synthesis.counting import CodeCounter, EngineCounter
+from pydplib.synthesis.counters import CodeCounter, EngineCounter
 from pydplib.synthesis.domain import variables_of
 from pydplib.synthesis.mechanism import Measured, Settings, Spending, Unit, measure
 from pydplib.synthesis.purchase import bound_of

@@ -87,7 +87,7 @@ def _study(owner: Any) -> Any:
     """A published study: canaries in identifiers and names of physicians."""
     from study_world import rows_with_canaries
 
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
 
     project = _project(owner, "Study", "pirads-paper")
@@ -102,7 +102,7 @@ def _desk(owner: Any) -> Any:
     """A reporting desk: canaries in free texts and identifiers, in a department that is not the radiologist's."""
     from report_forms import COMPLETE
 
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
     from pydplib.web.reporting.free_texts import NewText
     from pydplib.web.reporting.labels import add_texts
 
@@ -131,8 +131,8 @@ def _fill(planted: Planted) -> None:
     from export_study import make_export, open_to
 
     from pydplib.release.prices import Accuracy
-    from pydplib.web.analyses.asking import ask
-    from pydplib.web.analyses.receiving import receive
+    from pydplib.web.analyses.purchases import ask
+    from pydplib.web.analyses.shared_answers import receive
     from pydplib.web.dashboards import plans
     from pydplib.web.dashboards.editions import count_records, publish
     from pydplib.web.dashboards.panels import releases_for

@@ -20,7 +20,7 @@ CANARY = "ZZCANARY"
 def make_study(owner: Any, rows: int = 160) -> Any:
     """Return a project of the owner with synthetic reports and a published snapshot."""
     from pydplib.web.demo import synthetic_rows
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.projects.setup import create_project
 

@@ -20,7 +20,7 @@ def rows_with_canaries(count: int) -> Any:
 
 def make_study(owner: Any, *, reports: int = 240) -> Any:
     """Return a project with so many reports and a published snapshot."""
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.projects.setup import create_project
 

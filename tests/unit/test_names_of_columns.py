@@ -86,7 +86,7 @@ def test_all_commands_and_pages_read_a_german_table_alike(tmp_path) -> None:
 def test_the_platform_maps_and_reads_german_names_too() -> None:
     pytest.importorskip("django")
     from pydplib.capture import builtin
-    from pydplib.web.intake.mapping import guess
+    from pydplib.web.intake.imports.columns import guess
     from pydplib.web.reporting.free_texts import read_texts
 
     columns = ["Fallnummer", "PatNr", "Nachname", "Geb.-Dat.", "Befundnummer", "scanner_id", "Age"]

@@ -42,11 +42,11 @@ import pydplib as dp
 from pydplib.receipt import Receipt
 from pydplib.web.analyses import signing
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.asking import ask
+from pydplib.web.analyses.purchases import ask
 from pydplib.web.auditlog import verification
 from pydplib.web.projects.models import Member
 from pydplib.web.intake import snapshots
-from pydplib.web.intake.erasing import look_up
+from pydplib.web.intake.rights.erasure import look_up
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Project

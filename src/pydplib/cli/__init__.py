@@ -12,7 +12,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from pydplib._version import __version__
-from pydplib.cli.ending import ReaderGoneError, Stop, drop_output, flush_output, plain_ends, say
+from pydplib.cli.signals import ReaderGoneError, Stop, drop_output, flush_output, plain_ends, say
 from pydplib.errors import ERROR_TYPES, EngineError, PydplibError, did_you_mean
 
 # Command -> module under pydplib.cli that defines it as `command`. Loaded only when called,

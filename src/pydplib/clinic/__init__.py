@@ -6,13 +6,13 @@ Estimators are pure functions of noisy counts and of their noise (``contrasts``,
 
 from __future__ import annotations
 
-from pydplib.clinic.comparing import Difference, OddsRatio, RiskRatio, StandardError
+from pydplib.clinic.comparisons import Difference, OddsRatio, RiskRatio, StandardError
 from pydplib.clinic.diagnosis import Roc
 from pydplib.clinic.frequent import Top
 from pydplib.clinic.intervals import holm
 from pydplib.clinic.planner import StudyPlan, plan
 from pydplib.clinic.printed_table import PrintedTable
-from pydplib.clinic.relating import Association, Correlation, Logistic, Trend
+from pydplib.clinic.relations import Association, Correlation, Logistic, Trend
 from pydplib.clinic.series import Series
 from pydplib.clinic.survival import Survival
 from pydplib.clinic.table_one import TableOne, table_one

@@ -10,7 +10,7 @@ import numpy as np
 
 from pydplib.clinic.intervals import Floats, laplace_variance
 from pydplib.clinic.question import Clinical, Result, check_yes_no, finding, key_axis
-from pydplib.clinic.relating import BOOTSTRAP, tested
+from pydplib.clinic.relations import BOOTSTRAP, tested
 from pydplib.clinic.survival_curves import (
     CONVENTION,
     log_rank_test,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydplib.engine.bounding import WEIGHT_UNIT, Bound
+from pydplib.engine.bounds import WEIGHT_UNIT, Bound
 from pydplib.engine.conditions import RowCondition, Where, day_number
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.load import load

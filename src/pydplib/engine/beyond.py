@@ -20,7 +20,7 @@ import uuid
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydplib.engine.bounding import WEIGHT_UNIT
+from pydplib.engine.bounds import WEIGHT_UNIT
 from pydplib.engine.plan import Plan
 from pydplib.errors import EngineError
 

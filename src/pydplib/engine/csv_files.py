@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pydplib._duckdb_files import sql_name
+from pydplib.engine.answers import check_present, check_unique
 from pydplib.engine.protocol import guarded
-from pydplib.engine.reading import check_present, check_unique
 from pydplib.engine.sound_cells import instead
 from pydplib.schema import Schema
 from pydplib.tables import CsvOptions, Texts, open_texts

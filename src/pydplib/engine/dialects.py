@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydplib.engine.bounding import PRIME
+from pydplib.engine.bounds import PRIME
 from pydplib.schema.cells import DAY_PATTERN, DOTTED_DAY_PATTERN, NUMBER_PATTERN, Storage
 
 

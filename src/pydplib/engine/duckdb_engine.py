@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from pydplib._duckdb_files import connect, file_or_pattern, parquet_names, parquet_source, sql_text
+from pydplib.engine.answers import check_unique
 from pydplib.engine.csv_files import csv_table
 from pydplib.engine.dialects import Dialect, ForeignDuckDBDialect
 from pydplib.engine.protocol import guarded
-from pydplib.engine.reading import check_unique
 from pydplib.engine.sound_cells import instead, sound_arrow, sound_pandas, sound_parquet
 from pydplib.engine.sql import SqlSource
 from pydplib.engine.sqlengine import SqlEngine

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib.engine.answers import whole
 from pydplib.engine.exact import integers
 from pydplib.engine.measures import Measure
 from pydplib.engine.plan import Bins, Plan
-from pydplib.engine.reading import whole
 from pydplib.errors import QuestionError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from pydplib.engine.bounding import Bound
+from pydplib.engine.bounds import Bound
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.schema import Schema
 from pydplib.schema.formulas import FormulaStep

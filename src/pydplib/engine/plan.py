@@ -11,7 +11,7 @@ from itertools import pairwise, product
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from pydplib.engine.bounding import Bound
+from pydplib.engine.bounds import Bound
 from pydplib.engine.conditions import RowCondition, canonical_conditions
 from pydplib.engine.measures import Measure
 from pydplib.engine.persons import can_order, ordering_columns

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from pydplib.engine import polars_columns as words
-from pydplib.engine.bounding import PRIME, WEIGHT_UNIT, fold_text
+from pydplib.engine.answers import EngineAnswer, check_present, column_names, read_table
+from pydplib.engine.bounds import PRIME, WEIGHT_UNIT, fold_text
 from pydplib.engine.columns import check_storage
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.marginals import Rows, read_tables, rows_of, size_of
 from pydplib.engine.plan import Plan
 from pydplib.engine.polars_formulas import computed_rows, row_order, told_persons
 from pydplib.engine.protocol import Engine, check_narrower, check_same_table, guarded
-from pydplib.engine.reading import EngineAnswer, check_present, column_names, read_table
 from pydplib.errors import QuestionError, SchemaError
 from pydplib.schema import Schema, Storage
 

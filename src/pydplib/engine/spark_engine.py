@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+from pydplib.engine.answers import check_unique
 from pydplib.engine.marginals import READ, Rows, columns_read, tables_sql
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_same_table, guarded
-from pydplib.engine.reading import check_unique
 from pydplib.engine.server_dialects import SparkDialect
 from pydplib.engine.sql import SqlSource
 from pydplib.engine.sqlengine import BoundedEngine, SqlEngine

@@ -20,8 +20,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pydplib.engine.answers import column_names
 from pydplib.engine.beyond import bounding_sql
-from pydplib.engine.bounding import WEIGHT_UNIT
+from pydplib.engine.bounds import WEIGHT_UNIT
 from pydplib.engine.columns import check_keys, column_sql
 from pydplib.engine.conditions import AnyOf, RowCondition
 from pydplib.engine.dialects import Dialect
@@ -30,8 +31,7 @@ from pydplib.engine.marginals import READ
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.one_row import one_row_sql
 from pydplib.engine.plan import Bins, Keys, Plan
-from pydplib.engine.reading import column_names
-from pydplib.engine.sampling import sampling_sql
+from pydplib.engine.samples import sampling_sql
 from pydplib.errors import SchemaError, column_hint
 from pydplib.schema import Column, Scalar, Schema, Storage
 

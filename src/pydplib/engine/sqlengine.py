@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
+from pydplib.engine.answers import EngineAnswer, check_present, read_table
 from pydplib.engine.beyond import Beyond, takes
 from pydplib.engine.columns import check_storage
 from pydplib.engine.dialects import Dialect
@@ -18,7 +19,6 @@ from pydplib.engine.exact import ExactTable
 from pydplib.engine.marginals import Rows, read_tables, rows_of, tables_sql
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_narrower, check_same_table, guarded
-from pydplib.engine.reading import EngineAnswer, check_present, read_table
 from pydplib.engine.sql import Compiler, Query, SqlSource
 from pydplib.errors import QuestionError
 from pydplib.schema import Schema

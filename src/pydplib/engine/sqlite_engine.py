@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from pydplib.engine.bounding import fold_text
+from pydplib.engine.bounds import fold_text
 from pydplib.engine.protocol import guarded
 from pydplib.engine.server_dialects import SqliteDialect
 from pydplib.engine.sql import SqlSource

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from pydplib.budget.units import exact
 from pydplib.engine import Measure, RowCondition, number_bounds
-from pydplib.engine.bounding import Bound
+from pydplib.engine.bounds import Bound
 from pydplib.engine.plan import ROWS_CEILING, WHOLE_LIMIT
 from pydplib.errors import QuestionError
 from pydplib.release.public import default_step

@@ -18,7 +18,7 @@ from pydplib.engine import Bins
 from pydplib.errors import DataError, ParameterError
 from pydplib.release.array_values import to_array
 from pydplib.release.frames import build_frame
-from pydplib.synthesis.counting import CodeCounter
+from pydplib.synthesis.counters import CodeCounter
 from pydplib.synthesis.domain import Variable
 from pydplib.synthesis.model import Integers
 from pydplib.synthesis.table import SyntheticTable

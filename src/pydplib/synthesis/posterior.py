@@ -20,7 +20,7 @@ from pydplib.errors import ParameterError
 from pydplib.noise.randomness import Source
 from pydplib.noise.samplers import discrete_gaussian, discrete_laplace
 from pydplib.release.statistics.noise import check_confidence
-from pydplib.synthesis.drawing import uniforms
+from pydplib.synthesis.draws import uniforms
 from pydplib.synthesis.model import FittedModel, Floats, NoisyTable, lift, sum_to
 from pydplib.synthesis.tree import Columns, JunctionTree
 

@@ -27,9 +27,9 @@ from pydplib.release.prices import NEEDS_SIZE, Price
 from pydplib.release.public import check_epsilon
 from pydplib.release.session import Session
 from pydplib.schema import Schema
-from pydplib.synthesis.counting import EngineCounter
+from pydplib.synthesis.counters import EngineCounter
 from pydplib.synthesis.domain import Variable, relations_of, variables_of
-from pydplib.synthesis.drawing import whole_weights
+from pydplib.synthesis.draws import whole_weights
 from pydplib.synthesis.mechanism import CELLS_CAP, Measured, Progress, Settings, Spending, Unit, measure
 from pydplib.synthesis.model import NoisyTable
 from pydplib.synthesis.rules import (

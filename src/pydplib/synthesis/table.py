@@ -30,7 +30,7 @@ from pydplib.release.statistics.question import Question
 from pydplib.release.stored import costs_as_said
 from pydplib.schema.columns.base import column_from_dict
 from pydplib.synthesis.domain import REST, Decoded, Variable, check_rows
-from pydplib.synthesis.drawing import draw_codes, expand_codes, uniforms, whole_weights
+from pydplib.synthesis.draws import draw_codes, expand_codes, uniforms, whole_weights
 from pydplib.synthesis.mechanism import merge_table
 from pydplib.synthesis.model import Floats, Integers, NoisyTable, sum_to
 from pydplib.synthesis.posterior import (

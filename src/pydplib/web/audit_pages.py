@@ -23,7 +23,7 @@ from pydplib.web.auditlog.log import record
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.auditlog.words import words_of
-from pydplib.web.intake.access import keys_of
+from pydplib.web.intake.rights.access_report import keys_of
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import by_short_id
 from pydplib.web.projects.models import Member, Project

@@ -13,9 +13,9 @@ from pydplib.schema import Schema
 from pydplib.web.auditlog.log import recorded
 from pydplib.web.dashboards.example import publish_examples
 from pydplib.web.demo_examples import COMPUTED, DEPARTMENT, REPORTS, TEXTS
-from pydplib.web.intake.recording import accept_rows
+from pydplib.web.intake.further_tables.rows import write_rows
+from pydplib.web.intake.imports.records import accept_rows
 from pydplib.web.intake.snapshots import make_snapshot, publish
-from pydplib.web.intake.table_rows import write_rows
 from pydplib.web.people import links
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Member

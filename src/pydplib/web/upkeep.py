@@ -18,9 +18,9 @@ from django.utils.module_loading import import_string
 from pydplib.errors import EngineError
 from pydplib.web import leftovers
 from pydplib.web.auditlog import refusals
-from pydplib.web.dashboards import housekeeping as dashboards
+from pydplib.web.dashboards import upkeep as dashboards
 from pydplib.web.exports import files
-from pydplib.web.intake import housekeeping
+from pydplib.web.intake import upkeep as housekeeping
 from pydplib.web.ledger import checks as ledger
 from pydplib.web.people import links, rate_limits
 from pydplib.web.people.models import OneTimeLink, User

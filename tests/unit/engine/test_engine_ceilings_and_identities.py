@@ -14,8 +14,8 @@ import pytest
 
 import pydplib as dp
 from pydplib.engine import Measure, Plan
+from pydplib.engine.answers import whole
 from pydplib.engine.plan import WHOLE_LIMIT
-from pydplib.engine.reading import whole
 from pydplib.engine.server_dialects import SqliteDialect
 from pydplib.errors import SchemaError
 

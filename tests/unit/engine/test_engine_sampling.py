@@ -8,7 +8,7 @@ import pytest
 
 import pydplib as dp
 from pydplib.engine import Bound, Measure, Plan
-from pydplib.engine.bounding import PRIME
+from pydplib.engine.bounds import PRIME
 
 PERSONS, REPORTS = 4000, 10
 SCHEMA = dp.Schema({"turn": dp.Integer(0, REPORTS - 1)}, person="id", max_rows_per_person=1)

@@ -17,9 +17,9 @@ import pydplib as dp
 from pydplib.capture import Condition, Evaluator, Option, Question, Template, builtin, to_schema
 from pydplib.engine import Bins
 from pydplib.noise.testing import SeededSource
-from pydplib.synthesis.counting import EngineCounter
+from pydplib.synthesis.counters import EngineCounter
 from pydplib.synthesis.domain import variables_of
-from pydplib.synthesis.drawing import draw_codes, whole_weights
+from pydplib.synthesis.draws import draw_codes, whole_weights
 from pydplib.synthesis.model import NoisyTable, fit_model
 from pydplib.synthesis.posterior import draw_model
 from pydplib.synthesis.purchase import bound_of

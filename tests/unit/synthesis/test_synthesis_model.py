@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pydplib.noise.testing import SeededSource
-from pydplib.synthesis.counting import CodeCounter
-from pydplib.synthesis.drawing import draw_codes, expand_codes, whole_weights
+from pydplib.synthesis.counters import CodeCounter
+from pydplib.synthesis.draws import draw_codes, expand_codes, whole_weights
 from pydplib.synthesis.mechanism import Settings, Spending, measure, merge_values, root_below
 from pydplib.synthesis.model import FittedModel, NoisyTable, combine, fit_model
 from pydplib.synthesis.tree import JunctionTree, tree_cells

@@ -19,9 +19,9 @@ from pydplib.plot import figure_arrays
 from pydplib.release.axes import Axis
 from pydplib.release.formats import to_csv
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.asking import ask, release_of, stored_payload
 from pydplib.web.analyses.figures import figure_of, table_of
 from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.purchases import ask, release_of, stored_payload
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import models as rows
 from pydplib.web.projects.models import Member

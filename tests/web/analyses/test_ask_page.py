@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pydplib.web.analyses.asking import stored_payload
 from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.purchases import stored_payload
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import models as rows
 

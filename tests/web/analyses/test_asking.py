@@ -10,10 +10,10 @@ import pydplib as dp
 from pydplib.errors import BudgetError, PolicyError
 from pydplib.receipt import Receipt
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.asking import ask, release_of, stored_payload
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.pricing import quote
-from pydplib.web.analyses.signing import issuer_keys, published_keys, rotate
+from pydplib.web.analyses.prices import quote
+from pydplib.web.analyses.purchases import ask, release_of, stored_payload
+from pydplib.web.analyses.receipt_keys import issuer_keys, published_keys, rotate
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger

@@ -13,8 +13,8 @@ from pydplib.budget.chain import Head
 from pydplib.budget.keys import ReleaseKey
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses import budgets
-from pydplib.web.analyses.asking import ask
 from pydplib.web.analyses.budgets import Bookings, all_purses, forecast, own_purse
+from pydplib.web.analyses.purchases import ask
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger.database import DatabaseLedger
 

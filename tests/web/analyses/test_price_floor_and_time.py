@@ -13,11 +13,11 @@ import pydplib as dp
 from pydplib.errors import QuestionError
 from pydplib.release.joint_purchases import Together
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses import asking
-from pydplib.web.analyses.asking import TooManyQuestionsError, ask
+from pydplib.web.analyses import purchases as asking
 from pydplib.web.analyses.joint_purchases import ask_all
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.pricing import quote
+from pydplib.web.analyses.prices import quote
+from pydplib.web.analyses.purchases import TooManyQuestionsError, ask
 
 
 def settings_with(**changes: Any) -> Any:
@@ -109,7 +109,7 @@ def test_list_of_many_analyses_is_paged_by_the_database(study: Any, partner: Any
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    from pydplib.web.analyses.seeing import visible
+    from pydplib.web.analyses.visibility import visible
 
     tara, rita = partner(), partner("rita", organisation="Rival")
     first = ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.01))

@@ -17,9 +17,9 @@ from pydplib.capture import builtin
 from pydplib.engine import Measure, Plan
 from pydplib.errors import ParameterError, QuestionError, SchemaError
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.asking import ask, release_of
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.offering import offer_for
+from pydplib.web.analyses.offers import offer_for
+from pydplib.web.analyses.purchases import ask, release_of
 from pydplib.web.api.tokens import make_token
 from pydplib.web.auditlog.models import Line
 from pydplib.web.demo_examples import REPORTS
@@ -27,9 +27,9 @@ from pydplib.web.exports import runs
 from pydplib.web.exports.models import Export
 from pydplib.web.exports.plans import ExportPlan
 from pydplib.web.intake import snapshots
-from pydplib.web.intake.erasing import erase
+from pydplib.web.intake.imports.records import accept_rows
 from pydplib.web.intake.models import Snapshot
-from pydplib.web.intake.recording import accept_rows
+from pydplib.web.intake.rights.erasure import erase
 from pydplib.web.intake.snapshots import (
     groups_of,
     load_snapshot,

@@ -11,10 +11,10 @@ from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, LedgerError
 from pydplib.policy import DEFAULT_BUDGETS
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.asking import ask
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.receiving import offer_for, receive
-from pydplib.web.analyses.seeing import share
+from pydplib.web.analyses.purchases import ask
+from pydplib.web.analyses.shared_answers import offer_for, receive
+from pydplib.web.analyses.visibility import share
 from pydplib.web.auditlog.models import Line
 from pydplib.web.dashboards import plans
 from pydplib.web.dashboards.editions import publish

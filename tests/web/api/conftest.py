@@ -26,7 +26,7 @@ def _world(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     from django_otp.plugins.otp_totp.models import TOTPDevice
 
     from pydplib.web.demo import synthetic_rows
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people.models import Hospital, User
     from pydplib.web.projects.models import Member

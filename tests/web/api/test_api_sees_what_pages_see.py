@@ -18,7 +18,7 @@ def _count(column: str, epsilon: float = 0.1) -> dict[str, Any]:
 def asked(world: Any, program: Any) -> dict[str, Any]:
     """One analysis of each organisation, and one of Acme's that is shared with collaborators."""
     from pydplib.web.analyses.models import Analysis
-    from pydplib.web.analyses.seeing import share
+    from pydplib.web.analyses.visibility import share
 
     address = f"projects/{world.project.key}/analyses"
     made = {

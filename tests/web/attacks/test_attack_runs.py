@@ -14,7 +14,7 @@ from export_study import CANARY, make_export, open_to
 def ask(study: Any, who: Any, epsilon: float, **where: Any) -> Any:
     import pydplib as dp
     from pydplib.release.prices import Accuracy
-    from pydplib.web.analyses.asking import ask as pay
+    from pydplib.web.analyses.purchases import ask as pay
 
     return pay(study.project, who.user, who.place, dp.Count(**where), Accuracy(epsilon=epsilon))
 
@@ -162,7 +162,7 @@ def test_time_that_is_over_is_said_and_not_taken_for_safety(
 
 
 def test_table_whose_original_was_erased_is_said_to_be_open(study: Any, partner: Any) -> None:
-    from pydplib.web.intake.erasing import erase
+    from pydplib.web.intake.rights.erasure import erase
     from pydplib.web.patients.models import Patient
 
     tara = partner()

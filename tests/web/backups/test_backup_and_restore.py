@@ -49,7 +49,7 @@ import json, sys, django
 django.setup()
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.intake import snapshots
-from pydplib.web.intake.erasing import look_up
+from pydplib.web.intake.rights.erasure import look_up
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 project = Project.objects.get(key=sys.argv[1])
@@ -89,7 +89,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     project = python(home, FILL)
     python(
         home,
-        "import django; django.setup()\nfrom pydplib.web.analyses.signing import rotate\n"
+        "import django; django.setup()\nfrom pydplib.web.analyses.receipt_keys import rotate\n"
         "from pydplib.web.people.models import Hospital\nrotate(Hospital.objects.first())",
     )
     return home, project
@@ -285,7 +285,7 @@ saving.save(Configuration.from_environment(), Path(sys.argv[2]), passphrase=None
 ERASE = """
 import django, json, sys
 django.setup()
-from pydplib.web.intake.erasing import erase, look_up
+from pydplib.web.intake.rights.erasure import erase, look_up
 from pydplib.web.projects.models import Project
 project = Project.objects.get(key=sys.argv[1])
 erase(look_up(project, "%s 3"), actor="system")

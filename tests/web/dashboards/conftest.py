@@ -26,7 +26,7 @@ def _made_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
     from django.test import TestCase
 
     from pydplib.web.demo import synthetic_rows
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people.models import Hospital, User
     from pydplib.web.projects.models import Member
@@ -130,7 +130,7 @@ def published(planned: Any, study: Any, received: Any) -> Any:
 @pytest.fixture
 def received(study: Any) -> Any:
     """Return a function by which the organisation of an audience's member pays for a dashboard."""
-    from pydplib.web.analyses.receiving import receive
+    from pydplib.web.analyses.shared_answers import receive
     from pydplib.web.dashboards.panels import releases_for
     from pydplib.web.projects.models import Member
 
@@ -146,7 +146,7 @@ def received(study: Any) -> Any:
 @pytest.fixture
 def releases_of() -> Any:
     """Return the released values of a figure of an edition."""
-    from pydplib.web.analyses.asking import release_of
     from pydplib.web.analyses.models import Analysis
+    from pydplib.web.analyses.purchases import release_of
 
     return lambda item: [release_of(Analysis.objects.get(key=key)) for key in item.answers]

@@ -11,9 +11,9 @@ import pytest
 from pydplib.web.auditlog.models import Line
 from pydplib.web.dashboards import plans
 from pydplib.web.dashboards.editions import publish
-from pydplib.web.dashboards.housekeeping import tidy
 from pydplib.web.dashboards.models import Dashboard, Shown
 from pydplib.web.dashboards.prices import bill_for
+from pydplib.web.dashboards.upkeep import tidy
 from pydplib.web.intake.snapshots import folder
 from pydplib.web.ledger import models as rows
 

@@ -303,7 +303,7 @@ def test_exports_made_side_by_side_cannot_both_be_released(study: Any) -> None:
 def test_erased_person_stops_an_export_that_was_not_released(study: Any) -> None:
     from pydplib.errors import DataError
     from pydplib.web.exports.releases import release
-    from pydplib.web.intake.erasing import erase
+    from pydplib.web.intake.rights.erasure import erase
     from pydplib.web.patients.models import Patient
 
     open_to(study.project, "third_party")

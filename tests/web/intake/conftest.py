@@ -41,7 +41,7 @@ def row() -> Any:
 @pytest.fixture
 def filled(project: Any, version: Any, row: Any, member: Any) -> Any:
     """Thirty reports of twenty-five patients in two departments, and the owner's client."""
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
 
     owner = member("owner")
     rows = [

@@ -58,7 +58,7 @@ def test_server_connection_works_in_its_folder_and_nowhere_else(folder: Path, tm
 
 def test_snapshot_is_loaded_into_a_confined_engine(folder: Path, db: None, project: Any, make_user: Any) -> None:
     from pydplib.capture import builtin
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
     from pydplib.web.reporting.models import TemplateVersion
 
     version = TemplateVersion.objects.create(
@@ -195,7 +195,7 @@ from pydplib.web import wsgi  # what a server loads
 import pydplib as dp
 from export_study import make_export
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.asking import ask
+from pydplib.web.analyses.purchases import ask
 from pydplib.web.analyses.originals import look_at_original
 from pydplib.web.attacks import runs as attacking
 from pydplib.web.attacks.launch import start_run

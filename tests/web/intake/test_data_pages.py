@@ -10,7 +10,7 @@ import pytest
 from pydplib.capture import Condition, Question, Template, builtin
 from pydplib.web.auditlog.models import Line
 from pydplib.web.intake.models import SnapshotSchedule
-from pydplib.web.intake.quality import measure
+from pydplib.web.intake.rows.quality import measure
 from pydplib.web.patients.models import Patient
 from pydplib.web.projects.models import Rule
 from pydplib.web.reporting.models import Report
@@ -33,7 +33,7 @@ def test_browser_shows_rows_and_logs_page_and_filter_but_no_values(project, fill
 
 
 def test_browser_pages_and_departments(project, filled, monkeypatch) -> None:
-    monkeypatch.setattr("pydplib.web.intake.browsing.PER_PAGE", 10)
+    monkeypatch.setattr("pydplib.web.intake.rows.lists.PER_PAGE", 10)
     assert "1–10 of 30" in filled.get("/data").content.decode()
     filled.get("/data?page=3")
     assert last_line("data.look").facts["page"] == 3
@@ -139,7 +139,7 @@ def test_quality_counts_contradictions_of_the_template() -> None:
 
 
 def test_quality_page_follows_the_data_version(project, filled, version, row) -> None:
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
 
     page = filled.get("/quality")
     assert page.status_code == 200 and "Gleason score" in page.content.decode()

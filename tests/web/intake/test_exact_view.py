@@ -8,7 +8,7 @@ import pytest
 
 from pydplib.capture import builtin
 from pydplib.web.auditlog.models import Line
-from pydplib.web.intake.exact import (
+from pydplib.web.intake.rows.exact import (
     DEPARTMENT,
     ExactCondition,
     ExactQuestion,

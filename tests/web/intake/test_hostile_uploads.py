@@ -150,7 +150,7 @@ def test_response_nested_to_the_limit_of_the_reader_ends_in_words(project: Any, 
 
 def test_dot_before_three_digits_is_asked_about_where_the_column_has_decimal_commas() -> None:
     from pydplib.capture import Question, Template
-    from pydplib.web.intake.reading import Reader
+    from pydplib.web.intake.imports.rows import Reader
 
     volume = Question(id="volume", kind="decimal", title="Volume", low=0, high=5000, decimals=3)
     template = Template(id="visit", version="1", title="Visit", items=(volume,))
@@ -174,7 +174,7 @@ def test_dot_before_three_digits_is_asked_about_where_the_column_has_decimal_com
 
 
 def test_rows_of_an_erased_person_stay_out_of_an_open_import(project: Any, filled: Any, row: Any) -> None:
-    from pydplib.web.intake.erasing import erase, look_up
+    from pydplib.web.intake.rights.erasure import erase, look_up
 
     names = {"patient_id": "Anonym_ID", "last_modified": "LastModified", "pirads": "PIRADS score"}
     again = row("P3", last_modified="2018-04-04")  # the same patient and day: a duplicate, left out
@@ -198,7 +198,7 @@ def test_rows_of_an_erased_person_stay_out_of_an_open_import(project: Any, fille
 def test_columns_stay_as_they_are_once_an_import_is_being_taken_in(
     project: Any, filled: Any, row: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pydplib.web.intake import views_import
+    from pydplib.web.intake.imports import views as views_import
 
     good = row("new")
     text = ";".join(good) + "\n" + ";".join(str(value) for value in good.values()) + "\n"

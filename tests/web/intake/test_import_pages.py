@@ -219,7 +219,7 @@ def test_report_number_finds_a_duplicate_whatever_the_day(project, version, row,
 
 
 def test_report_with_a_number_is_compared_by_day_with_those_without_one(project, version, row, member) -> None:
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
 
     owner = member("owner")
     accept_rows(project, version, [row("P1")], actor=owner.user)
@@ -401,7 +401,7 @@ def test_uploads_are_gone_after_a_day(project, version, row, member) -> None:
 
     from django.utils import timezone
 
-    from pydplib.web.intake.housekeeping import tidy
+    from pydplib.web.intake.upkeep import tidy
 
     owner = member("owner")
     batch = go_through(owner, table([row("P1"), row("P2", age=640)]))

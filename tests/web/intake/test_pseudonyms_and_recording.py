@@ -12,7 +12,7 @@ from pydplib.capture import Evaluator, builtin, report_text
 from pydplib.errors import DataError
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.intake.recording import Recorder, accept_rows
+from pydplib.web.intake.imports.records import Recorder, accept_rows
 from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.patients.pseudonyms import clean, find_patient, patient_for, patients_for
 from pydplib.web.projects.models import Project, project_key

@@ -9,7 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from imported_files import agreed
 
 from pydplib.web import uploads
-from pydplib.web.intake import reading, row_store
+from pydplib.web.intake.imports import row_store
+from pydplib.web.intake.imports import rows as reading
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.patients.models import Patient
 from pydplib.web.reporting.models import Report, ReportVersion
@@ -84,7 +85,7 @@ def test_what_does_not_fit_is_read_again_with_the_same_result(
 
 
 def test_both_ways_write_the_same(checked: Any) -> None:
-    from pydplib.web.intake.accepting import accept_batch
+    from pydplib.web.intake.imports.acceptance import accept_batch
 
     _, batch = checked
     held = {path.name: path.read_bytes() for path in uploads.folder().iterdir()}
@@ -104,7 +105,7 @@ def test_both_ways_write_the_same(checked: Any) -> None:
 
 
 def test_rows_of_a_dry_run_that_fails_are_not_kept(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pydplib.web.intake import checking
+    from pydplib.web.intake.imports import dry_run as checking
 
     owner, batch = checked
     monkeypatch.setattr(checking.CellGroups, "add", lambda *more: 1 / 0)

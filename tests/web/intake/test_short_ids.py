@@ -9,8 +9,8 @@ import pytest
 
 from pydplib.web.auditlog.models import Line
 from pydplib.web.design.values import short_id
-from pydplib.web.intake.access import access_report
-from pydplib.web.intake.erasing import look_up
+from pydplib.web.intake.rights.access_report import access_report
+from pydplib.web.intake.rights.erasure import look_up
 from pydplib.web.patients.models import Patient
 from pydplib.web.reporting.models import Report
 
@@ -19,7 +19,7 @@ from pydplib.web.reporting.models import Report
 def people(project: Any, member: Any) -> Any:
     """Owner, radiologist and officer of a project with signed reports of three patients."""
     from pydplib.capture import builtin
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
     from pydplib.web.reporting.models import TemplateVersion
 
     version = TemplateVersion.objects.create(
@@ -130,7 +130,7 @@ def test_patients_named_in_the_details_of_a_line_are_links_for_those_who_may_ope
 
 
 def test_log_leads_nowhere_after_an_erasure(people: Any, project: Any) -> None:
-    from pydplib.web.intake.erasing import erase
+    from pydplib.web.intake.rights.erasure import erase
 
     report = Report.objects.select_related("patient").latest("id")
     key = report.patient.key

@@ -11,10 +11,10 @@ from pydplib.errors import DataError
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.intake import snapshots
-from pydplib.web.intake.erasing import erase, look_up, overdue, purge, set_consent
-from pydplib.web.intake.housekeeping import publish_scheduled, tidy
 from pydplib.web.intake.models import Snapshot, SnapshotSchedule
+from pydplib.web.intake.rights.erasure import erase, look_up, overdue, purge, set_consent
 from pydplib.web.intake.snapshots import load_snapshot, make_snapshot, publish, published_snapshot, snapshot_schema
+from pydplib.web.intake.upkeep import publish_scheduled, tidy
 from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.reporting.models import Report, ReportVersion
 
@@ -65,7 +65,7 @@ def test_snapshot_file_is_private_and_holds_no_identifier_and_no_free_text(proje
 
 
 def test_snapshot_keeps_types_and_missing_cells(project, version, row, make_user) -> None:
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
 
     accept_rows(project, version, [row("P1", bph="yes", gleason=None, therapy="radiotherapy")], actor=make_user("ada"))
     snapshot = make_snapshot(project, actor="system")
@@ -119,7 +119,7 @@ def test_erasure_takes_person_out_of_everything_and_leaves_a_stub(project, fille
 
 @pytest.mark.parametrize("end", [erase, lambda patient, actor: set_consent(patient, "withdrawn", actor=actor)])
 def test_snapshot_published_while_somebody_is_taken_out_does_not_keep_them(project, filled, monkeypatch, end) -> None:
-    from pydplib.web.intake import erasing
+    from pydplib.web.intake.rights import erasure as erasing
 
     patient = look_up(project, "P3")
     pseudonym, begin = patient.pseudonym, erasing.recorded

@@ -121,7 +121,7 @@ def test_types_of_table_2_are_read_in_every_spelling(project, version, member) -
 
 def test_project_with_the_first_version_keeps_it(project, member, row) -> None:
     """A template that a project took before is stored with it: same questions, same types, same schema."""
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, snapshot_schema
 
     old = from_json(OLD.read_text(encoding="utf-8"))
@@ -150,7 +150,7 @@ def _old_cells() -> list[str]:
 @pytest.mark.parametrize("old", [False, True], ids=["today's version", "the first version"])
 def test_patients_report_shows_no_working_title(project, member, row, old: bool) -> None:
     from pydplib.capture import report_text
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
 
     template = from_json(OLD.read_text(encoding="utf-8")) if old else builtin("pirads-paper")
     version = TemplateVersion.objects.create(project=project, number=1, definition=template.to_json(), made_by="test")

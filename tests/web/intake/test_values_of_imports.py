@@ -13,10 +13,10 @@ from imported_files import agreed
 from pydplib.web import uploads
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.intake.accepting import accept_batch
-from pydplib.web.intake.checking import tally
-from pydplib.web.intake.erasing import erase
+from pydplib.web.intake.imports.acceptance import accept_batch
+from pydplib.web.intake.imports.dry_run import tally
 from pydplib.web.intake.models import ImportBatch, ImportMemory
+from pydplib.web.intake.rights.erasure import erase
 from pydplib.web.intake.snapshots import make_snapshot
 from pydplib.web.patients.models import Patient
 from pydplib.web.reporting.models import Report
@@ -168,7 +168,7 @@ def test_what_stands_in_one_row_alone_and_free_text_is_not_remembered(owner: Any
 
 
 def test_what_was_remembered_by_another_project_is_not_used(owner: Any, project: Any) -> None:
-    from pydplib.web.intake.remembering import remembered_columns
+    from pydplib.web.intake.imports.mappings import remembered_columns
     from pydplib.web.projects.models import Project
 
     ImportMemory.objects.create(project=project, columns={"colour": "age"}, values={})
@@ -182,7 +182,8 @@ def test_what_was_remembered_by_another_project_is_not_used(owner: Any, project:
 def test_many_different_values_are_counted_together_and_rows_beyond_the_list_too(
     owner: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pydplib.web.intake import checking, groups
+    from pydplib.web.intake.imports import dry_run as checking
+    from pydplib.web.intake.imports import problem_groups as groups
 
     monkeypatch.setattr(checking, "MOST_PROBLEM_ROWS", 2)
     monkeypatch.setattr(groups, "MOST_GROUPS", 3)
@@ -231,7 +232,7 @@ def test_more_than_one_percent_left_out_is_asked_about_first(owner: Any) -> None
 
 
 def test_import_is_taken_back_until_a_snapshot_holds_it(owner: Any, project: Any, row: Any, version: Any) -> None:
-    from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.imports.records import accept_rows
 
     accept_rows(project, version, [row("H-0", last_modified="2017-01-01")], actor=owner.user)
     make_snapshot(project, actor=owner.user)
@@ -296,7 +297,7 @@ def test_erased_person_is_emptied_in_the_file_too_listed_or_not(
     owner: Any, project: Any, monkeypatch: pytest.MonkeyPatch, most: int, matched: bool
 ) -> None:
     """Beyond the rows that are kept for a decision, a row is in the file alone: there it must go as well."""
-    from pydplib.web.intake import checking
+    from pydplib.web.intake.imports import dry_run as checking
 
     said = {"prostatitis": {old: "=" + new for old, new in GERMAN.items()}}
     accept(owner, replace(owner, dry_run(owner, upload(owner, german(1))), **said))

@@ -241,7 +241,7 @@ def test_texts_reach_readers_and_owners_only(owner, member) -> None:
 
 
 def test_erasing_a_patient_takes_texts_readings_and_corrections_along(owner, reader, rob, write, answers) -> None:
-    from pydplib.web.intake.erasing import erase
+    from pydplib.web.intake.rights.erasure import erase
     from pydplib.web.reporting.drafts import keep_as_correction
     from pydplib.web.reporting.models import Correction, ReportVersion
 

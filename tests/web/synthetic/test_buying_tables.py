@@ -41,7 +41,7 @@ def test_price_shows_both_kinds_of_noise_at_equal_fidelity_and_takes_the_one_tha
 
 
 def offer_columns(study: Any, tara: Any) -> list[str]:
-    from pydplib.web.analyses.offering import offer_for
+    from pydplib.web.analyses.offers import offer_for
 
     return list(offer_for(study.project, tara.place).fields)[:20]
 
@@ -64,7 +64,7 @@ def test_bought_table_is_paid_once_stored_and_the_same_again(study: Any, tara: A
 
 def know_size(study: Any) -> None:
     """Let everybody who may ask pay for the noisy number of records, as when the owner publishes."""
-    from pydplib.web.analyses.sizing import buy_sizes
+    from pydplib.web.analyses.sizes import buy_sizes
     from pydplib.web.intake.snapshots import published_snapshot
 
     snapshot = published_snapshot(study.project)
@@ -192,7 +192,7 @@ def test_pages_from_the_form_to_the_files(study: Any, tara: Any) -> None:
     assert tara.post(f"/synthetic/{key}/download/copies", {"m": "3"}).content[:2] == b"PK"
     payload = tara.post(f"/synthetic/{key}/download/json").content
     receipt = Receipt.from_json(tara.get(f"/synthetic/{key}/receipt").text)
-    from pydplib.web.analyses.signing import issuer_keys
+    from pydplib.web.analyses.receipt_keys import issuer_keys
 
     assert receipt.verify(issuer_keys()).matches(payload)
     assert tara.get(f"/receipts/{receipt.release}").status_code == 200

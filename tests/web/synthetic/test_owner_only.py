@@ -77,7 +77,7 @@ def test_a_page_that_showed_the_report_would_be_found(tara: Any, bought: Any, mo
 def test_original_rows_are_those_that_the_table_counted(study: Any, bought: Any) -> None:
     import numpy as np
 
-    from pydplib.synthesis.counting import EngineCounter
+    from pydplib.synthesis.counters import EngineCounter
     from pydplib.synthesis.disclosure import codes_of
     from pydplib.synthesis.purchase import bound_of
     from pydplib.web.intake.snapshots import load_snapshot

@@ -13,18 +13,18 @@ import pydplib as dp
 from pydplib.engine import Measure, OneRow, Plan
 from pydplib.errors import DataError, QuestionError
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.asking import ask, release_of
-from pydplib.web.analyses.offering import offer_for
+from pydplib.web.analyses.offers import offer_for
+from pydplib.web.analyses.purchases import ask, release_of
 from pydplib.web.auditlog.models import Line
 from pydplib.web.exports import runs
 from pydplib.web.exports.models import Export
 from pydplib.web.exports.plans import ExportPlan
 from pydplib.web.intake import snapshots
-from pydplib.web.intake.access import access_report
-from pydplib.web.intake.erasing import erase, purge, set_consent
+from pydplib.web.intake.further_tables.rows import remove_table, write_rows
 from pydplib.web.intake.models import Snapshot
+from pydplib.web.intake.rights.access_report import access_report
+from pydplib.web.intake.rights.erasure import erase, purge, set_consent
 from pydplib.web.intake.snapshots import load_snapshot, make_snapshot, publish, published_snapshot, published_tables
-from pydplib.web.intake.table_rows import remove_table, write_rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.patients.models import Patient
 from pydplib.web.tables.declared import ComputedColumn, PersonJoin, declare, newest

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 import pydplib as dp
 from pydplib.web import uploads
 from pydplib.web.auditlog.models import Line
-from pydplib.web.intake import housekeeping
+from pydplib.web.intake import upkeep as housekeeping
 from pydplib.web.intake.snapshots import make_snapshot
 from pydplib.web.tables.declared import computed_columns
 from pydplib.web.tables.models import PersonRow, PersonTable, TableUpload
@@ -106,7 +106,7 @@ def test_wrong_declarations_are_said_next_to_their_columns(study: Any) -> None:
 
 
 def test_an_erasure_leaves_no_waiting_file_that_may_hold_the_person(study: Any) -> None:
-    from pydplib.web.intake.erasing import erase
+    from pydplib.web.intake.rights.erasure import erase
     from pydplib.web.patients.models import Patient
 
     assert send(study, labs(study)).status_code == 302 and list(uploads.folder().iterdir())
@@ -165,7 +165,7 @@ def test_parquet_that_unpacks_without_end_is_stopped_and_odd_types_are_missing(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from pydplib.web.intake import table_files
+    from pydplib.web.intake.further_tables import files as table_files
 
     def packed(**columns: Any) -> bytes:
         buffer = io.BytesIO()

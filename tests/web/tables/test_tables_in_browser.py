@@ -24,7 +24,7 @@ from reporting_world import session_of
 from study_world import make_partner
 from pydplib.web.demo import _add_follow_up, synthetic_rows
 from pydplib.web.demo_examples import REPORTS
-from pydplib.web.intake.recording import accept_rows
+from pydplib.web.intake.imports.records import accept_rows
 from pydplib.web.intake.snapshots import make_snapshot, publish
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.setup import create_project

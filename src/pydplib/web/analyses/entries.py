@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydplib.engine.persons import can_order
-from pydplib.web.analyses.offering import Offer
+from pydplib.web.analyses.offers import Offer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

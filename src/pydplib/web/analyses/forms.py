@@ -16,7 +16,7 @@ from pydplib.release.grids import nice_edges
 from pydplib.release.prices import Accuracy
 from pydplib.release.statistics import Part, offered_statistics
 from pydplib.schema import Column
-from pydplib.web.analyses.offering import Offer
+from pydplib.web.analyses.offers import Offer
 from pydplib.web.analyses.questions import (
     AFTER,
     MOST_CONDITIONS,

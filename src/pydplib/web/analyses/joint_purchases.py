@@ -15,7 +15,8 @@ from pydplib.release.facts import Facts
 from pydplib.release.joint_purchases import Together, check_table_policy
 from pydplib.release.measured import Measurement
 from pydplib.release.measured_tables import MeasuredTables
-from pydplib.web.analyses.asking import (
+from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.purchases import (
     check_agreed,
     check_questions_today,
     in_whole_steps,
@@ -23,9 +24,8 @@ from pydplib.web.analyses.asking import (
     noting_refusals,
     stored_payload,
 )
-from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.receipt_keys import check_can_sign
 from pydplib.web.analyses.sessions import open_session
-from pydplib.web.analyses.signing import check_can_sign
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project

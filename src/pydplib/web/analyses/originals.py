@@ -15,8 +15,8 @@ from pydplib.release import Question
 from pydplib.release.facts import Facts
 from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.seeing import question_of, snapshot_of
 from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.analyses.visibility import question_of, snapshot_of
 from pydplib.web.auditlog.log import record
 from pydplib.web.intake.snapshots import folder, load_snapshot
 from pydplib.web.ledger.database import DatabaseLedger

@@ -9,9 +9,9 @@ from typing import Any
 from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt
 from pydplib.web import hooks
-from pydplib.web.analyses.asking import part_name, public_receipt_of
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.signing import issuer_keys
+from pydplib.web.analyses.purchases import part_name, public_receipt_of
+from pydplib.web.analyses.receipt_keys import issuer_keys
 from pydplib.web.ledger import models as rows
 from pydplib.web.people.models import Hospital
 

@@ -17,7 +17,6 @@ from pydplib.policy import ROLES
 from pydplib.receipt import Receipt
 from pydplib.release.formats import TABLE_FORMATS
 from pydplib.schema import Schema
-from pydplib.web.analyses.asking import answer_bytes, release_of
 from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.entries import ENTRIES
 from pydplib.web.analyses.figures import (
@@ -30,11 +29,13 @@ from pydplib.web.analyses.figures import (
     table_of,
 )
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.offering import of_table, titles_of
+from pydplib.web.analyses.offers import of_table, titles_of
 from pydplib.web.analyses.originals import look_at_original
+from pydplib.web.analyses.purchases import answer_bytes, release_of
 from pydplib.web.analyses.questions import params_of, title_of
-from pydplib.web.analyses.receiving import offer_for, receive_analysis
-from pydplib.web.analyses.seeing import (
+from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.analyses.shared_answers import offer_for, receive_analysis
+from pydplib.web.analyses.visibility import (
     asked_and_of_dashboards,
     audiences_for,
     check_concerns,
@@ -46,7 +47,6 @@ from pydplib.web.analyses.seeing import (
     snapshot_of,
     visible,
 )
-from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.log import record
 from pydplib.web.design.forms import seen
 from pydplib.web.design.values import table_cells

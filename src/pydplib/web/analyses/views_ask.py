@@ -14,11 +14,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, EngineError, PolicyError, PydplibError, QuestionError
 from pydplib.release import Price
-from pydplib.web.analyses.asking import ask
 from pydplib.web.analyses.entries import ENTRIES, person_defaults
 from pydplib.web.analyses.forms import QuestionForm
-from pydplib.web.analyses.offering import Offer, of_table, offer_for
-from pydplib.web.analyses.pricing import quote
+from pydplib.web.analyses.offers import Offer, of_table, offer_for
+from pydplib.web.analyses.prices import quote
+from pydplib.web.analyses.purchases import ask
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.intake.snapshots import published_tables
 from pydplib.web.projects.permissions import door

@@ -15,7 +15,7 @@ from pydplib.errors import LedgerError
 from pydplib.policy import can_read_ledger
 from pydplib.schema import Schema
 from pydplib.web.analyses.budgets import Bookings, all_purses, forecast, own_purse
-from pydplib.web.analyses.offering import titles_of
+from pydplib.web.analyses.offers import titles_of
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.analyses.views_ask import more_url
 from pydplib.web.auditlog.lines import LineFilter, lines_of, narrow, show

@@ -15,7 +15,7 @@ from pydplib.release.joint_purchases import Together
 from pydplib.release.statistics import offered_statistics
 from pydplib.release.statistics.question import OfColumn
 from pydplib.schema import Schema
-from pydplib.web.analyses.offering import Offer, decision_on
+from pydplib.web.analyses.offers import Offer, decision_on
 from pydplib.web.projects.models import Member, Project
 
 _BIG = 2**53

@@ -15,9 +15,9 @@ from pydplib.budget.rules import Remaining
 from pydplib.budget.units import NANO, floor_units
 from pydplib.release import Price
 from pydplib.schema import Schema as PublicSchema
-from pydplib.web.analyses.asking import answer_bytes
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.offering import Offer
+from pydplib.web.analyses.offers import Offer
+from pydplib.web.analyses.purchases import answer_bytes
 
 
 class ApiProblem(BaseModel):

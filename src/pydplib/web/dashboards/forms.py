@@ -9,7 +9,7 @@ from django import forms
 from pydplib.errors import QuestionError
 from pydplib.release import Question
 from pydplib.schema import Schema
-from pydplib.web.analyses.offering import titles_of
+from pydplib.web.analyses.offers import titles_of
 from pydplib.web.analyses.questions import build_question, check_cells, kind_choices
 from pydplib.web.dashboards.models import AUDIENCES
 

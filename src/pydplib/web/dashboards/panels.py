@@ -13,12 +13,12 @@ from pydplib.plot.recipes.sound import SOUND_FIGURES, guarantee_of
 from pydplib.policy import ROLES, Policy
 from pydplib.release import Release
 from pydplib.schema import Schema
-from pydplib.web.analyses.asking import answer_bytes
 from pydplib.web.analyses.figures import figure_of, in_words, rest_words, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.originals import look_at_original
-from pydplib.web.analyses.receiving import SharedOffer, offer_for
-from pydplib.web.analyses.seeing import decision_for
+from pydplib.web.analyses.purchases import answer_bytes
+from pydplib.web.analyses.shared_answers import SharedOffer, offer_for
+from pydplib.web.analyses.visibility import decision_for
 from pydplib.web.auditlog.log import record
 from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown
 from pydplib.web.dashboards.plans import PAPER_FIELDS, paper_output

@@ -23,7 +23,7 @@ from pydplib.release.accounts import find_account
 from pydplib.release.facts import Facts
 from pydplib.release.prices import Accuracy
 from pydplib.schema import Schema
-from pydplib.web.analyses.offering import titles_of
+from pydplib.web.analyses.offers import titles_of
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.sessions import follow_policy, public_facts
 from pydplib.web.dashboards.models import Dashboard, Figure, Kind

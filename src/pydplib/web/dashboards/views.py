@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from pydplib.errors import ParameterError
-from pydplib.web.analyses.receiving import receive
+from pydplib.web.analyses.shared_answers import receive
 from pydplib.web.dashboards.budgets import purses
 from pydplib.web.dashboards.models import Dashboard
 from pydplib.web.dashboards.panels import audience_title, can_view, offer_of, panels_of, releases_for, visible

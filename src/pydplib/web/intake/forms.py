@@ -10,7 +10,7 @@ from django import forms
 
 from pydplib.capture import Template
 from pydplib.errors import DataError
-from pydplib.web.intake.mapping import DEPARTMENT, check_mapping, targets_of
+from pydplib.web.intake.imports.columns import DEPARTMENT, check_mapping, targets_of
 from pydplib.web.intake.models import SnapshotSchedule
 from pydplib.web.patients.models import Patient
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pydplib.web.intake import (
-    views_columns,
-    views_data,
-    views_exact,
-    views_import,
-    views_rights,
-    views_snapshots,
-    views_tables,
-)
+from pydplib.web.intake import views_snapshots
+from pydplib.web.intake.further_tables import views as views_tables
+from pydplib.web.intake.further_tables import views_columns
+from pydplib.web.intake.imports import views as views_import
+from pydplib.web.intake.rights import views as views_rights
+from pydplib.web.intake.rows import views as views_data
+from pydplib.web.intake.rows import views_exact
 
 urlpatterns = [
     path("import", views_import.imports, name="import"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pydplib.web.reporting import views_form, views_labelling, views_reports, views_templates
+from pydplib.web.reporting import views_form, views_reports, views_templates
+from pydplib.web.reporting import views_labels
 
 urlpatterns = [
     path("templates", views_templates.templates, name="templates"),
@@ -21,12 +22,12 @@ urlpatterns = [
     path("reports/<str:key>/autosave", views_form.report_autosave, name="report_autosave"),
     path("reports/<str:key>/discard", views_form.report_discard, name="report_discard"),
     path("reports/<str:key>/fhir", views_reports.report_fhir, name="report_fhir"),
-    path("labelling", views_labelling.labelling, name="labelling"),
-    path("labelling/add", views_labelling.labelling_add, name="labelling_add"),
-    path("labelling/next", views_labelling.labelling_next, name="labelling_next"),
-    path("labelling/agreement", views_labelling.labelling_agreement, name="labelling_agreement"),
-    path("labelling/texts/<str:key>/judge", views_labelling.labelling_judge, name="labelling_judge"),
-    path("labelling/readings/<str:key>", views_labelling.reading, name="reading"),
-    path("labelling/readings/<str:key>/autosave", views_labelling.reading_autosave, name="reading_autosave"),
-    path("labelling/readings/<str:key>/give-back", views_labelling.reading_give_back, name="reading_give_back"),
+    path("labelling", views_labels.labelling, name="labelling"),
+    path("labelling/add", views_labels.labelling_add, name="labelling_add"),
+    path("labelling/next", views_labels.labelling_next, name="labelling_next"),
+    path("labelling/agreement", views_labels.labelling_agreement, name="labelling_agreement"),
+    path("labelling/texts/<str:key>/judge", views_labels.labelling_judge, name="labelling_judge"),
+    path("labelling/readings/<str:key>", views_labels.reading, name="reading"),
+    path("labelling/readings/<str:key>/autosave", views_labels.reading_autosave, name="reading_autosave"),
+    path("labelling/readings/<str:key>/give-back", views_labels.reading_give_back, name="reading_give_back"),
 ]

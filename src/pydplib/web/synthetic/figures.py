@@ -14,7 +14,7 @@ from pydplib import plot
 from pydplib.plot import Box, Figure
 from pydplib.plot.catalogue import CATALOGUE
 from pydplib.synthesis import SyntheticTable
-from pydplib.synthesis.counting import CodeCounter
+from pydplib.synthesis.counters import CodeCounter
 
 PAPER = ("2", "3", "4", "5")
 """The figures of the paper."""

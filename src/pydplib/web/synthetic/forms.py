@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from pydplib.schema import Column
-from pydplib.web.analyses.offering import Offer
+from pydplib.web.analyses.offers import Offer
 from pydplib.web.synthetic.offers import Asked
 
 MOST_RELATIONS = 4

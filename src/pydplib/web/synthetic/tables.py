@@ -20,7 +20,7 @@ from pydplib.policy import Decision, FlowAudience, FlowSource, Output, may_flow
 from pydplib.release import Count, Mean
 from pydplib.schema import Schema
 from pydplib.synthesis import PopulationIntervals, SyntheticTable
-from pydplib.web.analyses.asking import stored_payload
+from pydplib.web.analyses.purchases import stored_payload
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.people.models import User

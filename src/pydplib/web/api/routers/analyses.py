@@ -13,15 +13,15 @@ from ninja import Query, Router
 from pydplib.errors import PolicyError
 from pydplib.release import Question
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses import receiving
-from pydplib.web.analyses.asking import answer_bytes, ask
+from pydplib.web.analyses import shared_answers
 from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.joint_purchases import ask_all, bought_tables, quote_all
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.offering import offer_for
-from pydplib.web.analyses.pricing import quote
+from pydplib.web.analyses.offers import offer_for
+from pydplib.web.analyses.prices import quote
+from pydplib.web.analyses.purchases import answer_bytes, ask
 from pydplib.web.analyses.questions import check_cells
-from pydplib.web.analyses.seeing import check_concerns, check_see, is_own, payer_for, visible
+from pydplib.web.analyses.visibility import check_concerns, check_see, is_own, payer_for, visible
 from pydplib.web.api.permissions import entry
 from pydplib.web.api.questions import (
     AskIn,
@@ -143,7 +143,7 @@ def receive_analysis(request: HttpRequest, key: str, body: AgreeIn) -> HttpRespo
     """
     found = check_concerns(request)
     if not is_own(found, request.user, request.member) and not request.member.can("see_raw"):
-        found = receiving.receive_analysis(request.user, request.member, found, agreed=body.nano)
+        found = shared_answers.receive_analysis(request.user, request.member, found, agreed=body.nano)
     return with_release(found, payer=_payer(request, found, recipient_names()))
 
 

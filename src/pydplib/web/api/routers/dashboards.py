@@ -11,10 +11,10 @@ from ninja import Router
 from pydantic import BaseModel
 
 from pydplib.budget.units import NANO
-from pydplib.web.analyses.asking import answer_bytes
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.receiving import receive
-from pydplib.web.analyses.seeing import decision_for
+from pydplib.web.analyses.purchases import answer_bytes
+from pydplib.web.analyses.shared_answers import receive
+from pydplib.web.analyses.visibility import decision_for
 from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import AgreeIn, ReleaseOut, answers, reply
 from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown

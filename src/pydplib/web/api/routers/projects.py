@@ -10,7 +10,7 @@ from ninja import Router
 from pydplib.budget.rules import remaining
 from pydplib.errors import PolicyError
 from pydplib.web.analyses.budgets import limit_of, recipient_names
-from pydplib.web.analyses.offering import offer_for
+from pydplib.web.analyses.offers import offer_for
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import (

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from pydplib._csv_text import csv_pieces
 from pydplib.web import uploads
-from pydplib.web.intake.duplicates import Duplicates
+from pydplib.web.intake.imports.duplicates import Duplicates
+from pydplib.web.intake.imports.rows import Reader
 from pydplib.web.intake.models import ImportBatch, ImportRow
-from pydplib.web.intake.reading import Reader
 from pydplib.web.patients.inserts import CHUNK, chunks
 
 _PIECE = 500

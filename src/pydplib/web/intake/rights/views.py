@@ -9,10 +9,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from pydplib.web.auditlog.log import record
-from pydplib.web.intake.access import access_report, count_reports
-from pydplib.web.intake.erasing import erase, look_up, open_imports, overdue, purge, set_consent
 from pydplib.web.intake.forms import ConsentForm, FindPatientForm
-from pydplib.web.intake.processing import record_of_processing
+from pydplib.web.intake.rights.access_report import access_report, count_reports
+from pydplib.web.intake.rights.erasure import erase, look_up, open_imports, overdue, purge, set_consent
+from pydplib.web.intake.rights.processing_record import record_of_processing
 from pydplib.web.intake.snapshots import snapshots_with
 from pydplib.web.patients.models import Patient
 from pydplib.web.projects.permissions import door

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from pydplib.capture import Template
 from pydplib.schema import Column
 from pydplib.web.auditlog.log import record
-from pydplib.web.intake.exact import (
+from pydplib.web.intake.rows.exact import (
     MOST_FILTERS,
     ExactCondition,
     ExactQuestion,

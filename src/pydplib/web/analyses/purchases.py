@@ -27,8 +27,8 @@ from pydplib.release.joint_purchases import judged_loss
 from pydplib.release.prices import Accuracy
 from pydplib.release.words import TOGETHER, words_of
 from pydplib.web.analyses.models import Analysis, scope_of
+from pydplib.web.analyses.receipt_keys import check_can_sign, sign
 from pydplib.web.analyses.sessions import open_session
-from pydplib.web.analyses.signing import check_can_sign, sign
 from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger

@@ -8,7 +8,7 @@ from pydplib.errors import CalibrationError, QuestionError
 from pydplib.release import Price, Question
 from pydplib.release.prices import Accuracy
 from pydplib.release.session import Session
-from pydplib.web.analyses.asking import settle
+from pydplib.web.analyses.purchases import settle
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project

@@ -18,7 +18,8 @@ from pydplib.errors import PolicyError, PydplibError
 from pydplib.web import uploads
 from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.intake import jobs
-from pydplib.web.intake.accepting import (
+from pydplib.web.intake.forms import MappingForm, UploadForm
+from pydplib.web.intake.imports.acceptance import (
     accept_batch,
     can_undo,
     claim_accept,
@@ -26,7 +27,8 @@ from pydplib.web.intake.accepting import (
     claim_undo,
     discard_batch,
 )
-from pydplib.web.intake.checking import (
+from pydplib.web.intake.imports.columns import DEPARTMENT, missing_fields, targets_of
+from pydplib.web.intake.imports.dry_run import (
     MOST_PROBLEM_ROWS,
     check_rows,
     claim_check,
@@ -39,13 +41,11 @@ from pydplib.web.intake.checking import (
     problem_rows,
     tally,
 )
-from pydplib.web.intake.forms import MappingForm, UploadForm
-from pydplib.web.intake.groups import entries_of, read_replacements
-from pydplib.web.intake.housekeeping import discard_old_imports
-from pydplib.web.intake.left_out import csv_text
-from pydplib.web.intake.mapping import DEPARTMENT, missing_fields, targets_of
+from pydplib.web.intake.imports.left_out import csv_text
+from pydplib.web.intake.imports.mappings import remembered_columns, remembered_values
+from pydplib.web.intake.imports.problem_groups import entries_of, read_replacements
 from pydplib.web.intake.models import ImportBatch, ImportRow
-from pydplib.web.intake.remembering import remembered_columns, remembered_values
+from pydplib.web.intake.upkeep import discard_old_imports
 from pydplib.web.people.models import new_key
 from pydplib.web.projects.permissions import door
 

@@ -10,12 +10,12 @@ from django.utils import timezone
 from pydplib.errors import DataError, ParameterError
 from pydplib.web import uploads
 from pydplib.web.auditlog.log import recorded
-from pydplib.web.intake.accepting import check_not_busy
+from pydplib.web.intake.further_tables.files import remove_uploads
+from pydplib.web.intake.imports.acceptance import check_not_busy
+from pydplib.web.intake.imports.row_store import drop
+from pydplib.web.intake.imports.rows import Reader
 from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow
-from pydplib.web.intake.reading import Reader
-from pydplib.web.intake.row_store import drop
 from pydplib.web.intake.snapshots import forget, without_people
-from pydplib.web.intake.table_files import remove_uploads
 from pydplib.web.patients.inserts import CHUNK
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import LONGEST, by_short_id, find_patient, pseudonyms_of

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydplib.capture import Question, Template, field_name
-from pydplib.web.intake.mapping import targets_of
+from pydplib.web.intake.imports.columns import targets_of
+from pydplib.web.intake.imports.rows import FileRow
 from pydplib.web.intake.models import ImportBatch
-from pydplib.web.intake.reading import FileRow
 
 MOST_GROUPS = 200
 """Groups that are kept and shown, the largest first."""

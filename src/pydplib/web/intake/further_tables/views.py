@@ -16,9 +16,7 @@ from pydplib.errors import PydplibError, SchemaError
 from pydplib.schema import Schema
 from pydplib.web import uploads
 from pydplib.web.auditlog.log import record, recorded
-from pydplib.web.intake.models import group_title
-from pydplib.web.intake.snapshots import groups_of, published_tables, snapshot_schema
-from pydplib.web.intake.table_files import (
+from pydplib.web.intake.further_tables.files import (
     decimals_of,
     guessed_kinds,
     keep_upload,
@@ -28,7 +26,9 @@ from pydplib.web.intake.table_files import (
     samples_of,
     uploads_of,
 )
-from pydplib.web.intake.table_rows import Matched, Matcher, counts_of, remove_table, write_rows
+from pydplib.web.intake.further_tables.rows import Matched, Matcher, counts_of, remove_table, write_rows
+from pydplib.web.intake.models import group_title
+from pydplib.web.intake.snapshots import groups_of, published_tables, snapshot_schema
 from pydplib.web.people.models import new_key
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import door

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pydplib.engine.bounding import PRIME
+from pydplib.engine.bounds import PRIME
 from pydplib.engine.dialects import Dialect
 from pydplib.engine.plan import Plan
 from pydplib.schema import Storage

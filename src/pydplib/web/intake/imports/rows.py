@@ -21,9 +21,9 @@ from pydplib.capture import (
 from pydplib.errors import DataError
 from pydplib.tables.cells import FALSE_WORDS, TRUE_WORDS, day_text, has_decimal_comma, is_ambiguous, number_text
 from pydplib.web import uploads
-from pydplib.web.intake.mapping import DEPARTMENT, IDENTIFIER, NUMBER, targets_of
+from pydplib.web.intake.imports.columns import DEPARTMENT, IDENTIFIER, NUMBER, targets_of
+from pydplib.web.intake.imports.records import Recorder
 from pydplib.web.intake.models import ImportBatch
-from pydplib.web.intake.recording import Recorder
 
 _DEPARTMENT_FIELDS = ("department", "department_code")  # questions that say it, in templates that have one
 _WORDS = {**dict.fromkeys(TRUE_WORDS, "true"), **dict.fromkeys(FALSE_WORDS, "false")}

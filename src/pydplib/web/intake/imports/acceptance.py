@@ -12,12 +12,12 @@ from django.utils import timezone
 from pydplib.errors import DataError
 from pydplib.web import uploads
 from pydplib.web.auditlog.log import recorded
-from pydplib.web.intake.duplicates import Duplicates, Keys
+from pydplib.web.intake.imports.duplicates import Duplicates, Keys
+from pydplib.web.intake.imports.mappings import remember
+from pydplib.web.intake.imports.records import Prepared, write_reports
+from pydplib.web.intake.imports.row_store import kept_rows
+from pydplib.web.intake.imports.rows import FileRow, Reader, department_of, identifiers_of, split_fields
 from pydplib.web.intake.models import ImportBatch, ImportRow, Snapshot
-from pydplib.web.intake.reading import FileRow, Reader, department_of, identifiers_of, split_fields
-from pydplib.web.intake.recording import Prepared, write_reports
-from pydplib.web.intake.remembering import remember
-from pydplib.web.intake.row_store import kept_rows
 from pydplib.web.jobs import Claim, LostClaimError
 from pydplib.web.patients.inserts import CHUNK, chunks, memory_for_indexes
 from pydplib.web.patients.models import Identifier, Patient

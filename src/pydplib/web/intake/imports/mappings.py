@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pydplib.capture import Template
-from pydplib.web.intake.groups import options_of
-from pydplib.web.intake.mapping import IDENTIFIER, bare, guess, targets_of
+from pydplib.web.intake.imports.columns import IDENTIFIER, bare, guess, targets_of
+from pydplib.web.intake.imports.problem_groups import options_of
 from pydplib.web.intake.models import ImportBatch, ImportMemory
 from pydplib.web.projects.models import Project
 

@@ -7,11 +7,11 @@ import datetime as dt
 from django.utils import timezone
 
 from pydplib.web import jobs, uploads
-from pydplib.web.intake.accepting import discard_batch
+from pydplib.web.intake.further_tables.files import remove_uploads
+from pydplib.web.intake.imports.acceptance import discard_batch
 from pydplib.web.intake.models import ImportBatch, SnapshotSchedule
 from pydplib.web.intake.schedules import next_day
 from pydplib.web.intake.snapshots import make_snapshot, publish, remove_stray_files, said_before
-from pydplib.web.intake.table_files import remove_uploads
 from pydplib.web.projects.memberships import end_expired_memberships
 from pydplib.web.tables.models import TableUpload
 

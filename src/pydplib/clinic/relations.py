@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pydplib.clinic.association import Test, correlation, independence_test, trend_test
-from pydplib.clinic.comparing import binning_words
+from pydplib.clinic.comparisons import binning_words
 from pydplib.clinic.intervals import Estimate, Floats, laplace_variance
 from pydplib.clinic.question import Clinical, Result, check_yes_no, finding, key_axis, values_of
 from pydplib.clinic.regression import design, logistic

@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 from pydplib.capture import Template, columns_of
 from pydplib.errors import DataError
-from pydplib.web.intake.mapping import NUMBER
+from pydplib.web.intake.imports.columns import NUMBER
+from pydplib.web.intake.imports.rows import FileRow
 from pydplib.web.intake.models import ImportBatch
-from pydplib.web.intake.reading import FileRow
 from pydplib.web.patients.pseudonyms import pseudonyms_of, report_numbers
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydplib.capture import field_name
 from pydplib.web import uploads
-from pydplib.web.intake.duplicates import Duplicates
-from pydplib.web.intake.mapping import NUMBER
+from pydplib.web.intake.imports.columns import NUMBER
+from pydplib.web.intake.imports.duplicates import Duplicates
+from pydplib.web.intake.imports.rows import FileRow, Reader, split_fields
 from pydplib.web.intake.models import ImportRow
-from pydplib.web.intake.reading import FileRow, Reader, split_fields
 
 _Decision: Any = ImportRow.Decision
 

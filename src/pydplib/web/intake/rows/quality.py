@@ -11,7 +11,7 @@ from pydplib.capture import Question, Template
 from pydplib.capture.evaluation import Walk
 from pydplib.capture.model import Path
 from pydplib.capture.plan import Node, Scope
-from pydplib.web.intake.duplicates import day_field
+from pydplib.web.intake.imports.duplicates import day_field
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, TemplateVersion
 from pydplib.web.reporting.template_versions import value_columns

@@ -15,9 +15,9 @@ from types import TracebackType
 from pydplib._version import __version__
 from pydplib.capture import Problem
 from pydplib.web import uploads
-from pydplib.web.intake.duplicates import Keys
+from pydplib.web.intake.imports.duplicates import Keys
+from pydplib.web.intake.imports.rows import FileRow
 from pydplib.web.intake.models import ImportBatch
-from pydplib.web.intake.reading import FileRow
 from pydplib.web.room import check_room
 
 _FORMAT = 1

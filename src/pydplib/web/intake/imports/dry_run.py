@@ -11,13 +11,13 @@ from django.db.models import QuerySet
 from pydplib.capture import Problem, Template, field_name
 from pydplib.errors import DataError
 from pydplib.web.auditlog.log import recorded
-from pydplib.web.intake.duplicates import Duplicates
-from pydplib.web.intake.groups import CellGroups
-from pydplib.web.intake.mapping import titles_of
+from pydplib.web.intake.imports.columns import titles_of
+from pydplib.web.intake.imports.duplicates import Duplicates
+from pydplib.web.intake.imports.problem_groups import CellGroups
+from pydplib.web.intake.imports.repeats import repeated_in_file
+from pydplib.web.intake.imports.row_store import RowWriter, state_of
+from pydplib.web.intake.imports.rows import FileRow, Reader, split_fields
 from pydplib.web.intake.models import ImportBatch, ImportRow
-from pydplib.web.intake.reading import FileRow, Reader, split_fields
-from pydplib.web.intake.repeats import repeated_in_file
-from pydplib.web.intake.row_store import RowWriter, state_of
 from pydplib.web.jobs import Claim
 from pydplib.web.patients.inserts import CHUNK, chunks
 from pydplib.web.people.models import User

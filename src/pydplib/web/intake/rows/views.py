@@ -12,7 +12,8 @@ from django.utils.formats import date_format
 from django.views.decorators.http import require_GET, require_POST
 
 from pydplib.web.auditlog.log import record
-from pydplib.web.intake.browsing import (
+from pydplib.web.intake.rows.csv_file import csv_text
+from pydplib.web.intake.rows.lists import (
     chosen_columns,
     departments_in,
     filtered,
@@ -23,8 +24,7 @@ from pydplib.web.intake.browsing import (
     rows_of,
     signed_reports_for,
 )
-from pydplib.web.intake.exporting import csv_text
-from pydplib.web.intake.quality import quality_of
+from pydplib.web.intake.rows.quality import quality_of
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import identifiers_of
 from pydplib.web.projects.flows import check_flow_for

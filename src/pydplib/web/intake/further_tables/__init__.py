@@ -1,0 +1,1 @@
+"""Further tables of a project and its computed columns."""

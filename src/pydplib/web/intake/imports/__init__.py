@@ -1,0 +1,1 @@
+"""Imports: files matched, tried, taken in and undone."""

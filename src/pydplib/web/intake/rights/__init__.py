@@ -1,0 +1,1 @@
+"""Patients' rights: access, consent, erasure, the record of processing."""

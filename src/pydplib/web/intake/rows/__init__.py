@@ -1,0 +1,1 @@
+"""The project's own rows, for its owners: lists, exact counts, quality."""
