@@ -20,7 +20,7 @@ from pydplib.web import leftovers
 from pydplib.web.auditlog import refusals
 from pydplib.web.dashboards import upkeep as dashboards
 from pydplib.web.exports import files
-from pydplib.web.intake import upkeep as housekeeping
+from pydplib.web.intake import upkeep as intake
 from pydplib.web.ledger import checks as ledger
 from pydplib.web.people import links, rate_limits
 from pydplib.web.people.models import OneTimeLink, User
@@ -38,7 +38,7 @@ def tidy() -> None:
     rate_limits.forget_old()
     AccessAttempt.objects.filter(attempt_time__lt=timezone.now() - dt.timedelta(days=1)).delete()
     OneTimeLink.objects.filter(expires__lt=timezone.now()).delete()
-    housekeeping.tidy()
+    intake.tidy()
     files.remove_stray_files()
     dashboards.tidy()
     ledger.tidy()

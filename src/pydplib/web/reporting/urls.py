@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pydplib.web.reporting import views_form, views_reports, views_templates
-from pydplib.web.reporting import views_labels
+from pydplib.web.reporting import views_form, views_labels, views_reports, views_templates
 
 urlpatterns = [
     path("templates", views_templates.templates, name="templates"),
