@@ -686,7 +686,7 @@ MUTANTS = (
            "dashboard.audience",
            "tests/web/dashboards/test_dashboards_show_releases_alone.py::test_who_sees_a_dashboard_for_third_parties",
            "another audience sees a dashboard, before it is published"),
-    Mutant("one owner raises a budget", "pydplib.web.projects.decisions.takes_two",
+    Mutant("one owner raises a budget", "pydplib.web.projects.requests.decisions.takes_two",
            "if request.kind == Kind.BUDGET:\n        return True",
            "if request.kind == Kind.BUDGET:\n        return False",
            "tests/web/projects/test_requests_four_eyes.py::test_a_budget_is_raised_by_the_second_owner",

@@ -14,8 +14,8 @@ from pydplib.capture import pirads, response_to_fhir
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.log import record
 from pydplib.web.patients.pseudonyms import by_short_id, find_patient
-from pydplib.web.projects.flows import check_flow_for
 from pydplib.web.projects.permissions import door
+from pydplib.web.projects.policy.flows import check_flow_for
 from pydplib.web.reporting.drafts import corrections_of, open_correction
 from pydplib.web.reporting.lists import (
     ReportFilter,

@@ -27,8 +27,8 @@ from pydplib.web.intake.rows.lists import (
 from pydplib.web.intake.rows.quality import quality_of
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import identifiers_of
-from pydplib.web.projects.flows import check_flow_for
 from pydplib.web.projects.permissions import door
+from pydplib.web.projects.policy.flows import check_flow_for
 from pydplib.web.reporting.template_versions import value_columns
 
 

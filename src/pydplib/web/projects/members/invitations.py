@@ -23,7 +23,7 @@ from pydplib.web.people.accounts import family_of
 from pydplib.web.people.models import User
 from pydplib.web.projects.allowances import Seat, raise_by
 from pydplib.web.projects.changes import ProjectChange, changing, tell_hospital
-from pydplib.web.projects.memberships import propose_rights, start_membership
+from pydplib.web.projects.members.memberships import propose_rights, start_membership
 from pydplib.web.projects.models import Invitation, Member, Project, Rule
 
 State = Invitation.State
