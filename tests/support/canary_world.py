@@ -50,7 +50,7 @@ def plant(sign_in: Any) -> Planted:
     from pydplib.web.api.tokens import make_token
     from pydplib.web.people import links
     from pydplib.web.people.models import Hospital, User
-    from pydplib.web.people.second_factor import new_recovery_codes
+    from pydplib.web.people.sign_in.second_factor import new_recovery_codes
     from pydplib.web.projects.models import Member
 
     hospital, elsewhere = Hospital.objects.create(name="Here"), Hospital.objects.create(name="There")
