@@ -732,7 +732,7 @@ MUTANTS = (
            "key, above = above, further", "above = further",
            "tests/web/people/test_hospital_pages.py::test_a_chain_of_new_organisations_gives_no_more_tries",
            "who is on the server is found by trying"),
-    Mutant("colleagues read the typed number", "pydplib.web.reporting.views_form._desk",
+    Mutant("colleagues read the typed number", "pydplib.web.reporting.forms.views._desk",
            "report.author_id == request.user.pk", "report.author_id",
            "tests/web/reporting/test_report_form_round_trips.py::"
            "test_the_typed_number_is_shown_to_nobody_else_and_not_after_signing",
