@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Unpack
 
 from django import forms
 from django.apps import apps
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -23,11 +23,12 @@ from pydplib.web.auditlog.log import record
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.auditlog.words import words_of
+from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
 from pydplib.web.intake.rights.access_report import keys_of
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import by_short_id
 from pydplib.web.projects.models import Member, Project
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, door
 from pydplib.web.reporting.models import Report
 
 _FORMATS = {"csv": (to_csv, "text/csv; charset=utf-8"), "json": (to_json, "application/json")}
@@ -61,10 +62,18 @@ class FilterForm(forms.Form):
     since = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
 
-    def __init__(self, *args: object, actions: list[str], with_hospital: bool, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        actions: list[str],
+        with_hospital: bool,
+        **kwargs: Unpack[FormOptions],
+    ) -> None:
+        super().__init__(data, files, **kwargs)
         listed = sorted((words_of(action), action) for action in actions)
-        self.fields["action"].choices = [("", "Everything"), *((action, words) for words, action in listed)]
+        choice_field(self, "action").choices = [("", "Everything"), *((action, words) for words, action in listed)]
         if not with_hospital:
             del self.fields["scope"]
 
@@ -94,7 +103,7 @@ def _about(project: Project, word: str) -> tuple[str, ...]:
 
 @door("read_log")
 @require_safe
-def audit(request: HttpRequest) -> HttpResponse:
+def audit(request: ProjectRequest) -> HttpResponse:
     """Show the log of the project, newest first."""
     lines, form = _filtered(request)
     page = Paginator(lines, 50).get_page(request.GET.get("page"))
@@ -116,7 +125,7 @@ def audit(request: HttpRequest) -> HttpResponse:
 
 @door("read_log", recent=True)
 @require_safe
-def export(request: HttpRequest, kind: str) -> HttpResponse:
+def export(request: ProjectRequest, kind: str) -> HttpResponse:
     """Give out the filtered lines as CSV or JSON; the export itself becomes a line."""
     if kind not in _FORMATS:
         raise Http404
@@ -129,7 +138,7 @@ def export(request: HttpRequest, kind: str) -> HttpResponse:
 
 @door("read_log")
 @require_POST
-def verify_chain(request: HttpRequest) -> HttpResponse:
+def verify_chain(request: ProjectRequest) -> HttpResponse:
     """Walk the whole chain and say whether it is whole."""
     verdict = verify()
     record(request.user, "audit.verify", project=request.project, whole=bool(verdict))
@@ -144,14 +153,14 @@ def verify_chain(request: HttpRequest) -> HttpResponse:
 
 @door("read_log")
 @require_safe
-def head(request: HttpRequest) -> HttpResponse:
+def head(request: ProjectRequest) -> HttpResponse:
     """Give out the end of the chain, to be kept where this server's operator cannot write."""
     record(request.user, "audit.head", project=request.project)
     response = HttpResponse(head_to_json(), content_type="application/json")
     return _as_file(response, f"audit-log-head-{timezone.localdate():%Y-%m-%d}.json")
 
 
-def _filtered(request: HttpRequest) -> tuple[Any, FilterForm]:
+def _filtered(request: ProjectRequest) -> tuple[Any, FilterForm]:
     hospital = _hospital(request)
     # Whoever asks for the hospital's lines and may not have them gets the project's.
     scope = hospital if request.GET.get("scope") == HOSPITAL else ""
@@ -161,7 +170,7 @@ def _filtered(request: HttpRequest) -> tuple[Any, FilterForm]:
     return narrow(lines, form.wanted(request.project)) if form.is_bound else lines.order_by("-number"), form
 
 
-def _hospital(request: HttpRequest) -> str:
+def _hospital(request: ProjectRequest) -> str:
     """Return the hospital whose own lines may be read: the project's, if it is the reader's too."""
     same = request.user.hospital_id == request.project.hospital_id
     return str(request.project.hospital.key) if same else ""

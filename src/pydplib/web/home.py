@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -19,7 +19,7 @@ from pydplib.web.analyses.budgets import WORRY, BudgetState, all_purses, own_pur
 from pydplib.web.auditlog.alerts import Alert, repeated_refusals
 from pydplib.web.exports.releases import recalls_for
 from pydplib.web.people.models import User
-from pydplib.web.people.permissions import signed_in
+from pydplib.web.people.permissions import SignedInRequest, signed_in
 from pydplib.web.projects.members.invitations import invitations_for
 from pydplib.web.projects.models import AccessRequest, Member, Project
 from pydplib.web.projects.permissions import memberships
@@ -215,7 +215,7 @@ def alerts_of(cards: list[Card]) -> list[tuple[Card, Alert]]:
 
 @signed_in
 @require_safe
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: SignedInRequest) -> HttpResponse:
     """Show the user's projects, what is open in them and what to do next."""
     cards = [card_of(project, member, request.user) for project, member in memberships(request)]
     values = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from pydplib.policy import Power
 from pydplib.web.people.models import User
+from pydplib.web.people.permissions import SignedInRequest
 from pydplib.web.projects.models import Member
 from pydplib.web.projects.permissions import member_in, projects_of
 
@@ -77,7 +78,9 @@ def context(request: HttpRequest) -> dict[str, Any]:
     if chosen is None and projects:
         key = request.session.get("project")
         chosen = next((project for project in projects if project.key == key), projects[0])
-    place = getattr(request, "member", None) or (member_in(request, chosen) if chosen else None)
+    place = getattr(request, "member", None)
+    if place is None and chosen:
+        place = member_in(cast("SignedInRequest", request), chosen)
     values |= {
         "current_project": chosen,
         "place": place,

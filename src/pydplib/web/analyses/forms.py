@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.http import QueryDict
 
 from pydplib.engine import Bins, OneRow, RowCondition
 from pydplib.engine.persons import can_order
@@ -33,6 +34,7 @@ from pydplib.web.analyses.questions import (
     parse_value,
     values_of,
 )
+from pydplib.web.design.forms import choice_field
 
 _FACTOR_WORDS = {
     "low": "Little noise (up to 5 %)",
@@ -70,7 +72,9 @@ class QuestionForm(forms.Form):
         widget=forms.RadioSelect(attrs={"class": "pills", **_CHOICE}),
     )
 
-    def __init__(self, data: Any, *, offer: Offer, kinds: Sequence[str] = ()) -> None:
+    data: QueryDict
+
+    def __init__(self, data: QueryDict, *, offer: Offer, kinds: Sequence[str] = ()) -> None:
         self.offer = offer
         self.gaps: list[str] = []
         self.titles = offer.titles
@@ -82,8 +86,8 @@ class QuestionForm(forms.Form):
         super().__init__(values)
         self.has_one_kind = len(kinds) == 1
         if kinds:
-            self.fields["kind"].choices = [choice for choice in kind_choices() if choice[0] in known]  # type: ignore[attr-defined]
-        self.shape = known[self.data["kind"]]
+            choice_field(self, "kind").choices = [choice for choice in kind_choices() if choice[0] in known]
+        self.shape = known[self.data.get("kind", "")]
         self.fields["kind"].help_text = self.shape.hint
         self._add_table()
         self._add_subject()
@@ -160,7 +164,7 @@ class QuestionForm(forms.Form):
             none = ("", "Choose a field" if table and place == 1 else "All together" if place == 1 else "Nothing else")
             self._choose(name, labels[place - 1], [none, *self._named(fitting)], required=table and place == 1)
             if self.data.get(name):
-                chosen.append(self.data[name])
+                chosen.append(self.data.get(name, ""))
 
     def _add_bins(self) -> None:
         for name in self._grouped():
@@ -229,7 +233,7 @@ class QuestionForm(forms.Form):
         operators = operators_for(column)
         choices: list[tuple[str, str]] = [(name, OPERATORS[name]) for name in operators]
         self._choose(op, "Condition", choices, required=True, default=operators[0])
-        return {"names": [first, op, *self._add_values(place, column, self.data[op])]}
+        return {"names": [first, op, *self._add_values(place, column, self.data.get(op, ""))]}
 
     def _add_values(self, place: str, column: Column, operator: str) -> list[str]:
         listed = values_of(column)

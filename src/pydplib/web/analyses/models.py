@@ -6,14 +6,14 @@ import hashlib
 import json
 import math
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
 from pydplib.release import Question
-from pydplib.web.people.models import new_key
+from pydplib.web.people.models import SaveOptions, new_key
 
 
 class Analysis(models.Model):
@@ -49,11 +49,11 @@ class Analysis(models.Model):
         ordering = ("-made", "-id")
         indexes: ClassVar = [models.Index(fields=["project", "-made", "-id"], name="analyses_newest_first")]
 
-    def save(self, *args: object, **more: object) -> None:
+    def save(self, **options: Unpack[SaveOptions]) -> None:
         """Note what the policy asks about along with the rest."""
         if not self.scope:
             self.scope, self.nano_epsilon = facts_of(self.question, self.receipt)
-        super().save(*args, **more)
+        super().save(**options)
 
 
 UNKNOWN = 2**62

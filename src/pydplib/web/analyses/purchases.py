@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -243,7 +243,7 @@ def keep(
             made = Analysis.objects.create(
                 **own,
                 asked_by=user,
-                role=session.role,
+                role=cast("str", session.role),
                 label=session.policy.label_of_epsilon(judged),
                 snapshot=snapshot.key,
                 question=json.dumps(question.to_dict(), sort_keys=True),

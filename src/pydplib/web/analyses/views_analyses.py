@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
@@ -51,13 +51,14 @@ from pydplib.web.auditlog.log import record
 from pydplib.web.design.forms import seen
 from pydplib.web.design.values import table_cells
 from pydplib.web.intake.snapshots import published_snapshot, published_tables
-from pydplib.web.projects.permissions import door
+from pydplib.web.people.permissions import SignedInRequest
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.projects.words import plain
 
 
 @door("ask")
 @require_safe
-def analyses(request: HttpRequest) -> HttpResponse:
+def analyses(request: ProjectRequest) -> HttpResponse:
     """List what the own organisation asked and what is shared with the role; for owners, everything.
 
     Answers that dashboards paid for have a list of their own: there are many, and nobody asked for one of them alone.
@@ -89,7 +90,7 @@ def analyses(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=Analysis)
 @require_safe
-def analysis(request: HttpRequest) -> HttpResponse:
+def analysis(request: TargetRequest[Analysis]) -> HttpResponse:
     """Show the released values of one analysis; of one that is shared and not received yet, what it costs."""
     item = check_concerns(request)
     if is_received(item, request.user, request.member):
@@ -107,7 +108,7 @@ def analysis(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=Analysis)
 @require_POST
-def analysis_receive(request: HttpRequest) -> HttpResponse:
+def analysis_receive(request: TargetRequest[Analysis]) -> HttpResponse:
     """Pay for an analysis that is shared with the role, and keep it."""
     item = check_concerns(request)
     mine = receive_analysis(request.user, request.member, item, agreed=seen(request, "agreed"))
@@ -117,7 +118,7 @@ def analysis_receive(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=Analysis)
 @require_safe
-def analysis_download(request: HttpRequest, kind: str) -> HttpResponse:
+def analysis_download(request: TargetRequest[Analysis], kind: str) -> HttpResponse:
     """Give out released values as CSV or JSON, a printed table as HTML, or the signed receipt."""
     item = check_see(request)
     release = release_of(item)
@@ -144,7 +145,7 @@ def analysis_download(request: HttpRequest, kind: str) -> HttpResponse:
 
 @door("edit_policy", of=Analysis)
 @require_POST
-def analysis_share(request: HttpRequest) -> HttpResponse:
+def analysis_share(request: TargetRequest[Analysis]) -> HttpResponse:
     """Show an analysis to members in other roles, as far as the policy lets it go to them."""
     share(request.user, request.target, request.POST.getlist("role"))
     messages.success(request, "Saved: who sees this analysis.")
@@ -153,13 +154,13 @@ def analysis_share(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data", of=Analysis)
 @require_POST
-def analysis_original(request: HttpRequest) -> HttpResponse:
+def analysis_original(request: TargetRequest[Analysis]) -> HttpResponse:
     """Show an owner the exact values beside the released ones; logged, and never stored."""
     original = look_at_original(request.user, request.target)
     return render(request, "analyses/analysis.html", _page(request, request.target, original=original))
 
 
-def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict[str, Any]:
+def _page(request: ProjectRequest, item: Analysis, *, original: Any = None) -> dict[str, Any]:
     release, snapshot = release_of(item), snapshot_of(item)
     schema, current = Schema.from_json(snapshot.schema), published_snapshot(item.project, snapshot.group)
     titles = titles_of(schema)
@@ -203,7 +204,7 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
     return values
 
 
-def _facts(request: HttpRequest, item: Analysis, release: Any, snapshot: Any) -> list[tuple[str, str]]:
+def _facts(request: SignedInRequest, item: Analysis, release: Any, snapshot: Any) -> list[tuple[str, str]]:
     template, nano = snapshot.template.template, release.cost.nano_epsilon
     published = f", published {snapshot.published:%-d %B %Y}" if snapshot.published else ""
     by = f" by {item.asked_by}" if item.recipient == recipient_of(request.user) else ""
@@ -245,7 +246,7 @@ def _again(item: Analysis, schema: Schema, table: str) -> str:
 
 
 def _entry(
-    item: Analysis, request: HttpRequest, current: set[str], titles: dict[str, str], names: dict[str, str]
+    item: Analysis, request: ProjectRequest, current: set[str], titles: dict[str, str], names: dict[str, str]
 ) -> dict[str, object]:
     receipt = Receipt.from_json(item.receipt) if item.receipt else None
     own = item.recipient == recipient_of(request.user)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -21,14 +21,14 @@ from pydplib.web.analyses.prices import quote
 from pydplib.web.analyses.purchases import ask
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.intake.snapshots import published_tables
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, door
 from pydplib.web.projects.requests.submissions import binding_row
 from pydplib.web.projects.words import plain
 
 
 @door("ask")
 @require_http_methods(["GET", "HEAD", "POST"])
-def analysis_new(request: HttpRequest) -> HttpResponse:
+def analysis_new(request: ProjectRequest) -> HttpResponse:
     """Ask a question: see what it costs and how accurate it will be, then pay."""
     try:
         offer = offer_for(request.project, request.member, _table(request))
@@ -43,7 +43,7 @@ def analysis_new(request: HttpRequest) -> HttpResponse:
 
 @door("ask")
 @require_safe
-def analysis_entry(request: HttpRequest, entry: str) -> HttpResponse:
+def analysis_entry(request: ProjectRequest, entry: str) -> HttpResponse:
     """Ask for what papers print: the question form with the statistics of one kind, and fitting defaults."""
     page = ENTRIES.get(entry)
     if page is None:
@@ -66,7 +66,7 @@ def analysis_entry(request: HttpRequest, entry: str) -> HttpResponse:
     return render(request, "analyses/new.html", {**_shown(request, form), **frame})
 
 
-def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
+def _pay(request: ProjectRequest, offer: Offer) -> HttpResponse:
     form = QuestionForm(request.POST, offer=offer)
     values = _shown(request, form)
     price: Price | None = values["price"]
@@ -98,7 +98,7 @@ def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
     return redirect("analysis", key=made.key)
 
 
-def _table(request: HttpRequest) -> str:
+def _table(request: ProjectRequest) -> str:
     """Return the table that is asked; before paying, what is not published any more becomes the reports."""
     if request.method == "POST":
         return request.POST.get("table", "")
@@ -112,7 +112,7 @@ def _agreed(data: QueryDict) -> int:
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 20 else -1
 
 
-def _shown(request: HttpRequest, form: QuestionForm) -> dict[str, Any]:
+def _shown(request: ProjectRequest, form: QuestionForm) -> dict[str, Any]:
     values: dict[str, Any] = {**_frame(request), "form": form, "price": None, "denied": None}
     if form.is_valid() and form.question is not None:
         values["words"] = of_table(form.offer.snapshot, title_of(form.question.to_dict(), form.titles))
@@ -138,7 +138,7 @@ def _shown(request: HttpRequest, form: QuestionForm) -> dict[str, Any]:
     return values
 
 
-def _frame(request: HttpRequest) -> dict[str, object]:
+def _frame(request: ProjectRequest) -> dict[str, object]:
     project = request.project
     return {
         "project": project,
@@ -146,7 +146,7 @@ def _frame(request: HttpRequest) -> dict[str, object]:
     }
 
 
-def _refusal(request: HttpRequest, error: PydplibError) -> dict[str, Any]:
+def _refusal(request: ProjectRequest, error: PydplibError) -> dict[str, Any]:
     """Return a refusal in words, with asked, left and the next step."""
     words = str(error).replace(f"'{request.user.hospital.key}'", f"{request.user.hospital.name}")
     found: dict[str, Any] = {"words": plain(words)}
@@ -161,7 +161,7 @@ def _refusal(request: HttpRequest, error: PydplibError) -> dict[str, Any]:
     return found
 
 
-def more_url(request: HttpRequest, cost: float | None) -> str:
+def more_url(request: ProjectRequest, cost: float | None) -> str:
     """Return the address of the request for more budget, filled in so that this question fits; empty for owners."""
     if not request.member.can("make_request") or request.member.preview:
         return ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import CharField, Max, Min, Q, QuerySet, Value
 from django.db.models.functions import Concat
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from django.utils import timezone
 
 from pydplib.budget.units import show_nano
@@ -24,6 +24,7 @@ from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.permissions import TargetRequest
 from pydplib.web.projects.words import DASHBOARD
 
 AUDIENCES = PARTNER_ROLES
@@ -170,7 +171,7 @@ def is_received(analysis: Analysis, user: User, place: Member) -> bool:
     return bool(DatabaseLedger().paid_by(recipient_of(user), [analysis.digest]))
 
 
-def check_see(request: HttpRequest) -> Analysis:
+def check_see(request: TargetRequest[Analysis]) -> Analysis:
     """Return the analysis of the address if the user may read its numbers.
 
     Raises:
@@ -187,7 +188,7 @@ def check_see(request: HttpRequest) -> Analysis:
     return analysis
 
 
-def check_concerns(request: HttpRequest) -> Analysis:
+def check_concerns(request: TargetRequest[Analysis]) -> Analysis:
     """Return the analysis of the address if it is the user's business and the policy lets it through.
 
     Raises:

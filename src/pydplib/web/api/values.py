@@ -97,6 +97,7 @@ class OfferOut(BaseModel):
         """Return an offer as the API says it; fields that are not opened are not even named."""
         template = offer.snapshot.template.template
         facts = open_facts(offer)
+        assert offer.snapshot.published is not None  # nothing else is offered
         return cls(
             schema=facts.to_dict(),
             fields=list(offer.fields),

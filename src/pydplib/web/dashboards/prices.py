@@ -173,7 +173,7 @@ def asked_by(figure: Figure, schema: Schema) -> tuple[tuple[Question, Accuracy],
     noise = Accuracy() if figure.nano_epsilon is None else Accuracy(epsilon=figure.nano_epsilon / NANO)
     if figure.kind == Kind.READY:
         return tuple((question, noise) for question in SOUND_FIGURES[figure.name].ask(schema))
-    if figure.kind == Kind.QUESTION:
+    if figure.kind == Kind.QUESTION and figure.question is not None:
         return ((Question.from_dict(figure.question), noise),)
     return ()
 
@@ -182,7 +182,7 @@ def title_for(figure: Any, schema: Schema | None) -> str:
     """Return what a figure shows, in words."""
     if figure.title:
         return str(figure.title)
-    if figure.kind == Kind.QUESTION:
+    if figure.kind == Kind.QUESTION and figure.question is not None:
         titles = {} if schema is None else titles_of(schema)
         return title_of(figure.question, titles)
     if figure.kind == Kind.PAPER:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -17,12 +17,12 @@ from pydplib.web.dashboards.panels import audience_title, can_view, offer_of, pa
 from pydplib.web.dashboards.prices import noise_words
 from pydplib.web.design.forms import seen
 from pydplib.web.intake.snapshots import published_snapshot
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 
 
 @door("ask")
 @require_safe
-def dashboards(request: HttpRequest) -> HttpResponse:
+def dashboards(request: ProjectRequest) -> HttpResponse:
     """List the dashboards of the viewer's audience; for owners all, and who has which budget."""
     edits = request.member.can("edit_policy")
     found = visible(request.project, request.member)
@@ -40,14 +40,14 @@ def dashboards(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=Dashboard)
 @require_safe
-def dashboard(request: HttpRequest) -> HttpResponse:
+def dashboard(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Show the published edition: what the reader's organisation has paid for, and the price of the rest."""
     return render(request, "dashboards/dashboard.html", _page(request))
 
 
 @door("ask", of=Dashboard)
 @require_POST
-def receive_figures(request: HttpRequest) -> HttpResponse:
+def receive_figures(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Pay for the figures from the reader's organisation's budget, once."""
     item: Dashboard = request.target
     edition = item.edition
@@ -61,12 +61,12 @@ def receive_figures(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Dashboard)
 @require_POST
-def originals(request: HttpRequest) -> HttpResponse:
+def originals(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Show an owner the exact values beside the released ones; logged, and never stored."""
     return render(request, "dashboards/dashboard.html", _page(request, originals_for=request.user))
 
 
-def _page(request: HttpRequest, *, originals_for: Any = None) -> dict[str, Any]:
+def _page(request: TargetRequest[Dashboard], *, originals_for: Any = None) -> dict[str, Any]:
     item: Dashboard = request.target
     if not can_view(item, request.member):
         raise Http404

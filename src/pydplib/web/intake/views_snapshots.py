@@ -20,12 +20,12 @@ from pydplib.web.intake.snapshots import (
     said_before,
     snapshots_of,
 )
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 
 
 @door("manage_data")
 @require_http_methods(["GET", "POST"])
-def snapshots(request: HttpRequest) -> HttpResponse:
+def snapshots(request: ProjectRequest) -> HttpResponse:
     """List snapshots; a POST makes one of the current data version."""
     if request.method == "POST":
         publishes = bool(request.POST.get("publish"))
@@ -50,7 +50,7 @@ def snapshots(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data")
 @require_GET
-def snapshot_progress(request: HttpRequest) -> HttpResponse:
+def snapshot_progress(request: ProjectRequest) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
     job = jobs.snapshot_job(request.project)
     response = render(request, "intake/_snapshot_progress.html", {"job": job})
@@ -77,7 +77,7 @@ def _say(request: HttpRequest, job: SnapshotJob) -> None:
 
 @door("manage_data", of=Snapshot)
 @require_http_methods(["GET", "POST"])
-def snapshot_publish(request: HttpRequest) -> HttpResponse:
+def snapshot_publish(request: TargetRequest[Snapshot]) -> HttpResponse:
     """Let partners' analyses run on this snapshot; the owner says what prices may know of its size."""
     item: Snapshot = request.target
     before = said_before(item.project)
@@ -110,7 +110,7 @@ def snapshot_publish(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data")
 @require_POST
-def snapshot_schedule(request: HttpRequest) -> HttpResponse:
+def snapshot_schedule(request: ProjectRequest) -> HttpResponse:
     """Set the rhythm in which snapshots are published by themselves."""
     form = ScheduleForm(request.POST, instance=schedule_of(request.project))
     if form.is_valid():

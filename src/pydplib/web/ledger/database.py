@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol, cast
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
@@ -214,6 +215,12 @@ def _known(store: DatabaseStore, digest: str) -> KnownRelease:
     return KnownRelease(digest, release.lineage, release.snapshot, release.question, entry.cost)
 
 
+class _Lite(Protocol):
+    """A connection to SQLite."""
+
+    transaction_mode: str | None
+
+
 @contextmanager
 def _reading() -> Iterator[None]:
     """One consistent view of the tables, without the write lock."""
@@ -221,12 +228,13 @@ def _reading() -> Iterator[None]:
         yield
     elif connection.vendor == "sqlite":
         connection.ensure_connection()  # the mode is known from then on
-        mode, connection.transaction_mode = connection.transaction_mode, "DEFERRED"
+        lite = cast("_Lite", connection)
+        mode, lite.transaction_mode = lite.transaction_mode, "DEFERRED"
         try:
             with transaction.atomic():
                 yield
         finally:
-            connection.transaction_mode = mode
+            lite.transaction_mode = mode
     else:
         with transaction.atomic():
             with connection.cursor() as cursor:

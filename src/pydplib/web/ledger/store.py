@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 from django.db import connection
 
@@ -155,7 +156,9 @@ def _sums(account: Account) -> dict[str, object]:
 
 
 def _account(row: rows.Account) -> Account:
-    limit = Limit(row.relation, row.limit_nano_epsilon, row.limit_atto_delta, row.limit_atto_conversion)
+    limit = Limit(
+        cast("Relation", row.relation), row.limit_nano_epsilon, row.limit_atto_delta, row.limit_atto_conversion
+    )
     gaussian = 0 if "nano_gaussian" in row.get_deferred_fields() else row.nano_gaussian or 0
     state = State(row.nano_epsilon, row.nano_rho, row.atto_delta, gaussian)
     return Account(row.lineage, row.recipient or None, limit, state, row.version)

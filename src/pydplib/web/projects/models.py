@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 from django.utils.text import slugify
 
-from pydplib.policy import LABELS, NEW_MEMBER, ROLES, Policy, PolicyRule, Power, can_use, roles_with
+from pydplib.policy import LABELS, NEW_MEMBER, ROLES, OutputLabel, Policy, PolicyRule, Power, can_use, roles_with
 from pydplib.web.people.models import new_key
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Invitation(models.Model):
     class Meta:
         ordering = ("-made", "-id")
 
-    def close(self, state: object) -> None:
+    def close(self, state: State) -> None:
         """End an open invitation; the caller holds it locked."""
         self.state, self.decided = state, timezone.now()
         self.save(update_fields=["state", "decided"])
@@ -187,7 +187,7 @@ class Rule(models.Model):
         """Return the row as the policy room knows it; its project is this one."""
         return PolicyRule(
             self.audience,
-            self.label,
+            cast("OutputLabel", self.label),
             fields=tuple(self.fields),
             filters=tuple(self.filters),
             epsilon_per_question=self.epsilon_per_question,
@@ -258,7 +258,7 @@ class AccessRequest(models.Model):
         ]
         ordering = ("-made", "-id")
 
-    def close(self, state: object) -> None:
+    def close(self, state: State) -> None:
         """End an open request; the caller holds it locked."""
         self.state, self.decided = state, timezone.now()
         self.save(update_fields=["state", "decided"])

@@ -41,7 +41,7 @@ def _template(definition: str) -> Template:
     return Template.from_json(definition)
 
 
-class VisibleReports(models.Manager):
+class VisibleReports(models.Manager["Report"]):
     """All reports but those of an import that nobody has accepted yet: they are there for the import alone."""
 
     def get_queryset(self) -> models.QuerySet[Report]:

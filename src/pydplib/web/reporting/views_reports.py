@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
@@ -14,7 +14,7 @@ from pydplib.capture import pirads, response_to_fhir
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.log import record
 from pydplib.web.patients.pseudonyms import by_short_id, find_patient
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.projects.policy.flows import check_flow_for
 from pydplib.web.reporting.forms.drafts import corrections_of, open_correction
 from pydplib.web.reporting.forms.views import PatientForm
@@ -36,7 +36,7 @@ PER_PAGE = 25
 
 
 @door("capture")
-def reports(request: HttpRequest) -> HttpResponse:
+def reports(request: ProjectRequest) -> HttpResponse:
     """List reports: the user's drafts on top, then all that fit the filters."""
     filters = ReportFilter(request.GET, request=request)
     page = Paginator(listed(filters.apply(visible_reports(request))), PER_PAGE).get_page(request.GET.get("page"))
@@ -47,7 +47,7 @@ def reports(request: HttpRequest) -> HttpResponse:
 
 @door("capture")
 @require_POST
-def report_find(request: HttpRequest) -> HttpResponse:
+def report_find(request: ProjectRequest) -> HttpResponse:
     """Find the reports of one patient by identifier or short id; by POST, so that neither is in an address."""
     version = request.project.template_version
     person = version.template.person if version else ""
@@ -66,7 +66,7 @@ def report_find(request: HttpRequest) -> HttpResponse:
     return render(request, "reporting/reports.html", values)
 
 
-def _note(request: HttpRequest, action: str, values: dict[str, Any], **more: object) -> None:
+def _note(request: ProjectRequest, action: str, values: dict[str, Any], **more: object) -> None:
     """Write down whom a list showed: a look at a patient's line is a look at the patient."""
     shown = [row["report"] for row in values["rows"]] + list(values["drafts"])
     shown += [correction.report for correction in values["corrections"]]
@@ -86,7 +86,7 @@ def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, object]:
     return {"page": page, "rows": rows}
 
 
-def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, object]:
+def _list_values(request: ProjectRequest, filters: ReportFilter) -> dict[str, object]:
     version = request.project.template_version
     return {
         "filters": filters,
@@ -100,7 +100,7 @@ def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, objec
 
 
 @door("capture", of=Report)
-def report(request: HttpRequest) -> HttpResponse:
+def report(request: TargetRequest[Report]) -> HttpResponse:
     """Show a report with its text, answers and history."""
     shown: Report = request.target
     check_visible(request, shown)
@@ -126,7 +126,7 @@ def report(request: HttpRequest) -> HttpResponse:
 
 
 @door("see_raw", of=Report, recent=True)
-def report_fhir(request: HttpRequest) -> HttpResponse:
+def report_fhir(request: TargetRequest[Report]) -> HttpResponse:
     """Download a signed report as a FHIR QuestionnaireResponse; the patient is a pseudonym in it."""
     shown: Report = request.target
     check_visible(request, shown)
@@ -140,7 +140,7 @@ def report_fhir(request: HttpRequest) -> HttpResponse:
     resource = response_to_fhir(
         capturing_template(shown.template),
         shown.answers,
-        version=release,
+        version="R4" if release == "R4" else "R5",
         subject=f"Patient/{shown.patient.key}",
         authored=shown.signed,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -116,7 +116,7 @@ def _row(
             return SyntheticPurchase.objects.create(
                 **own,
                 asked_by=user,
-                role=session.role,
+                role=cast("str", session.role),
                 label=session.policy.label_of_epsilon(loss),
                 snapshot=snapshot.key,
                 asked=asked.to_dict(),

@@ -188,7 +188,7 @@ def write_rows(
     matcher = Matcher(project, table.schema, decimals)
     with recorded(actor, project=project) as log:
         Project.objects.select_for_update().get(pk=project.pk)  # no snapshot is made of half a table
-        if table.pk is None:
+        if table._state.adding:
             table.save()
         PersonRow.objects.filter(table=table).delete()
         for part in matcher.match(rows):

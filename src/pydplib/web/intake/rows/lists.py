@@ -72,7 +72,7 @@ def filtered(reports: Any, chosen: RowFilter | None, department: str = "") -> An
     return reports.filter(department=department) if department else reports
 
 
-def page_of(reports: Any, number: object) -> Page:  # type: ignore[type-arg]
+def page_of(reports: Any, number: str | None) -> Page:  # type: ignore[type-arg]
     """Return one page of reports, newest first."""
     ordered = reports.select_related("patient").order_by("-signed", "-id")
     return Paginator(ordered, PER_PAGE).get_page(number)

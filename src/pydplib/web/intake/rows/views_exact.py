@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
@@ -31,7 +31,7 @@ from pydplib.web.intake.rows.exact import (
     without_condition,
     words_of,
 )
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, door
 
 _HELD = "exact_view"
 _LONGEST = 40
@@ -39,7 +39,7 @@ _LONGEST = 40
 
 @door("manage_data")
 @require_http_methods(["GET", "HEAD", "POST"])
-def exact_view(request: HttpRequest) -> HttpResponse:
+def exact_view(request: ProjectRequest) -> HttpResponse:
     """Show counts of the project's reports; a POST changes what is shown."""
     current = request.project.template_version
     if current is None:

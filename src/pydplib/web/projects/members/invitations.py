@@ -214,7 +214,7 @@ def withdraw_invitation(actor: User, invitation: Invitation) -> None:
         change.log.add("member.uninvite", found.typed)
 
 
-def _close(invitation: Invitation, state: object) -> None:
+def _close(invitation: Invitation, state: Invitation.State) -> None:
     found = Invitation.objects.select_for_update().get(pk=invitation.pk)
     if found.state != State.OPEN or found.made <= timezone.now() - LASTS:
         raise ParameterError("This invitation was withdrawn or answered in the meantime.")
