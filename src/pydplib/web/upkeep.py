@@ -22,8 +22,9 @@ from pydplib.web.dashboards import upkeep as dashboards
 from pydplib.web.exports import files
 from pydplib.web.intake import upkeep as intake
 from pydplib.web.ledger import checks as ledger
-from pydplib.web.people import links, rate_limits
+from pydplib.web.people import links
 from pydplib.web.people.models import OneTimeLink, User
+from pydplib.web.people.sign_in import rate_limits
 
 
 def tidy() -> None:

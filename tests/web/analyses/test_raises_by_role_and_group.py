@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import PolicyRule
-from pydplib.web.projects.decisions import decide
-from pydplib.web.projects.memberships import change_member, remove_member
+from pydplib.web.projects.members.memberships import change_member, remove_member
 from pydplib.web.projects.models import AccessRequest, Member, Rule
-from pydplib.web.projects.requests import ask_role
-from pydplib.web.projects.rules import change_rule
+from pydplib.web.projects.policy.rules import change_rule
+from pydplib.web.projects.requests.decisions import decide
+from pydplib.web.projects.requests.submissions import ask_role
 
 AGES = {"kind": "histogram", "field": "age", "accuracy": "epsilon"}
 STRICT = PolicyRule("group:strict", "dp_high", fields=["*"], filters=["*"], epsilon_per_question=0.2, budget=0.5)

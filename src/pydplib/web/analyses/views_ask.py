@@ -22,7 +22,7 @@ from pydplib.web.analyses.purchases import ask
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.intake.snapshots import published_tables
 from pydplib.web.projects.permissions import door
-from pydplib.web.projects.requests import binding_row
+from pydplib.web.projects.requests.submissions import binding_row
 from pydplib.web.projects.words import plain
 
 

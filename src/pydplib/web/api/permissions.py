@@ -32,7 +32,7 @@ from pydplib.web.api.problems import answer, problem
 from pydplib.web.auditlog.log import through_token
 from pydplib.web.people.models import User
 from pydplib.web.people.permissions import Door, note_refusal
-from pydplib.web.people.second_factor import is_guarded
+from pydplib.web.people.sign_in.second_factor import is_guarded
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.permissions import find, note_stranger
 

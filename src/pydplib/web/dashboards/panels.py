@@ -25,9 +25,9 @@ from pydplib.web.dashboards.plans import PAPER_FIELDS, paper_output
 from pydplib.web.dashboards.prices import label_for
 from pydplib.web.ledger.models import Payment
 from pydplib.web.people.models import User
-from pydplib.web.projects.fields import project_fields
-from pydplib.web.projects.flows import decide
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.policy.fields import project_fields
+from pydplib.web.projects.policy.flows import decide
 from pydplib.web.projects.words import plain
 
 

@@ -23,9 +23,9 @@ from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure, Kind
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot, snapshot_schema
 from pydplib.web.people.models import User
-from pydplib.web.projects.fields import current_template
-from pydplib.web.projects.flows import flow_for
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.policy.fields import current_template
+from pydplib.web.projects.policy.flows import flow_for
 
 PAPER_FIELDS = {name: spec.fields for name, spec in CATALOGUE.items() if spec.query_type != 4}
 """The figures in paper mode, and the columns that each reads."""

@@ -31,8 +31,8 @@ from pydplib.web.dashboards.plans import PAPER_FIELDS, paper_output
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import load_snapshot, published_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
-from pydplib.web.projects.flows import flow_for
 from pydplib.web.projects.models import Member
+from pydplib.web.projects.policy.flows import flow_for
 from pydplib.web.projects.words import plain
 
 OWNER_SIZE = Fraction(1, 10)

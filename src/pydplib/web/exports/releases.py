@@ -19,8 +19,8 @@ from pydplib.web.exports.plans import ExportPlan
 from pydplib.web.exports.runs import earlier_exports
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital, User
-from pydplib.web.projects.flows import check_flow_for, flow_for
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.policy.flows import check_flow_for, flow_for
 from pydplib.web.projects.words import audience_words, plain
 
 LABEL: OutputLabel = "k_anonymous"

@@ -29,7 +29,7 @@ from pydplib.policy import Power
 from pydplib.web.auditlog.refusals import note
 from pydplib.web.people.addresses import safe_path
 from pydplib.web.people.pending_forms import forget, keep
-from pydplib.web.people.second_factor import device_of, grace_left
+from pydplib.web.people.sign_in.second_factor import device_of, grace_left
 
 View = Callable[..., HttpResponse]
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 from pydplib.errors import PolicyError
 from pydplib.policy import Decision, FlowAudience, FlowSource, Output, OutputLabel, Policy, may_flow
 from pydplib.web.auditlog.log import record
-from pydplib.web.projects.fields import Field, project_fields
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.policy.fields import Field, project_fields
 
 
 def flow_for(
