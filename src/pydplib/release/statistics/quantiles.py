@@ -55,7 +55,7 @@ class QuantileNoise(Noise):
     counts 7/8 by less), and so their maximum. In every group the mechanism with
     unit u loses at most 2 u times the largest move of that group's scores (``noise.tap.flip_and_choose``), and one
     person's weights sum to at most rows * per_row over all groups; so all groups together lose at
-    most 2 u rows per_row max(q, 1-q) = epsilon / k for each of the k shares, epsilon in all. Sorting a
+    most 2 u rows per_row max(q, 1-q) = epsilon / k for each of the k shares, epsilon in total. Sorting a
     group's quantiles afterwards is post-processing.
 
     Args:

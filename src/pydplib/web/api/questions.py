@@ -150,7 +150,7 @@ class AskIn(Strict):
 
 
 class PayIn(AskIn):
-    """The same, and the most epsilon that may be spent for it in all: ``nano_epsilon_in_all`` of the price, in epsilon.
+    """The same, and the most epsilon to spend for it in total: ``nano_epsilon_in_all`` of the price, in epsilon.
 
     If it would cost more, it is refused and nothing is spent. Without it, it is paid whatever it costs.
     """

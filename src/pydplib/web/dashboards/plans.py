@@ -65,7 +65,7 @@ def ready_made(schema: Schema | None) -> list[FigureChoice]:
 
 
 def paper_output(audience: str) -> Output:
-    """Return what a paper-mode figure is to the door: noisy records at the audience's noise factor, no guarantee."""
+    """Return what a paper-mode figure is to the policy: noisy records at the audience's noise factor, no guarantee."""
     factor = ROLES[audience].noise_factor
     assert factor is not None
     return Output(label_of_noise_factor(factor), paper_mode=True)

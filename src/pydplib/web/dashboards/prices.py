@@ -327,7 +327,7 @@ def _line(dashboard: Dashboard, figure: Figure, session: Session, seen: set[str]
     try:
         asked = asked_by(figure, schema)
         if not asked:
-            return BillLine(**facts, problem=f"{facts['title']}: the snapshot has not its fields.")
+            return BillLine(**facts, problem=f"{facts['title']}: the snapshot lacks the fields it needs.")
         if needs_size:
             for question, noise in asked if session.cap is not None else ():
                 session.price(question, **noise.options())  # whether the policy opens it can be told already
@@ -348,7 +348,7 @@ def _new_prices(asked: Any, session: Session, seen: set[str]) -> Iterator[Price]
 def _paper_problem(dashboard: Dashboard, figure: Figure, schema: Schema) -> str:
     fields = PAPER_FIELDS[figure.name]
     if not set(fields) <= set(schema.columns):
-        return f"{title_for(figure, schema)}: the snapshot has not its fields."
+        return f"{title_for(figure, schema)}: the snapshot lacks the fields it needs."
     place = Member.as_role(dashboard.audience)
     decision = flow_for(
         dashboard.project, place, paper_output(dashboard.audience), purpose=dashboard.project.purpose, fields=fields

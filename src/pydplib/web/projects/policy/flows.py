@@ -1,4 +1,4 @@
-"""The door for outputs: may this leave to this member, for this purpose? Asked by every export, page and analysis."""
+"""The check of outputs: may this leave to this member, for this purpose? Asked by every export, page and analysis."""
 
 from __future__ import annotations
 

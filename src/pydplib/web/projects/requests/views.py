@@ -153,7 +153,7 @@ def decision(request: HttpRequest) -> HttpResponse:
 @door("read_project", of=AccessRequest)
 @require_POST
 def take_back(request: HttpRequest) -> HttpResponse:
-    """Withdraw an own request."""
+    """Withdraw one's own request."""
     item: AccessRequest = request.target
     if not _sees_all(request.member) and item.by_id != request.user.pk:
         raise Http404
