@@ -69,7 +69,7 @@ def setup_token() -> str | None:
 
 
 def application() -> Any:
-    """Return the WSGI application, after Django's own checks (every view has a door)."""
+    """Return the WSGI application, after Django's own checks (every view has a permission)."""
     problems = [message for message in run_checks() if message.level >= ERROR]
     if problems:
         raise EngineError(f"The platform refuses to start: {problems[0].msg}")

@@ -44,7 +44,7 @@ def test_a_role_with_a_larger_budget_after_spending_is_proposed_and_takes_a_seco
     done = _change(study, place, role="collaborator", reason="They sign the agreement today.")
     place.refresh_from_db()
     assert done.changed == [] and place.role == "third_party"
-    with pytest.raises(ParameterError, match="given your word"):
+    with pytest.raises(ParameterError, match="already voted"):
         decide(study.owner, done.proposed, agrees=True, reason="again")
     assert decide(otto, done.proposed, agrees=True, reason="yes").state == "approved"
     place.refresh_from_db()

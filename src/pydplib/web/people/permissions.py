@@ -172,7 +172,7 @@ def _hang(view: View, entry: Door) -> View:
 
 
 def note_refusal(request: HttpRequest, refusal: PolicyError, *, action: str = "door.refuse") -> None:
-    """Write down whom a door, or the rules behind it, refused, and why."""
+    """Write down whom a permission, or the rules behind it, refused, and why."""
     note(request.user, action, route_of(request), project=getattr(request, "project", None), reason=str(refusal))
 
 
@@ -195,7 +195,7 @@ def every_view_has_a_door(app_configs: object, **kwargs: object) -> list[checks.
     """Refuse to start with a view that nobody guards."""
     return [
         checks.Error(
-            f"The view at '/{route}' has no door.",
+            f"The view at '/{route}' has no permission.",
             hint="Decorate it: see pydplib.web.people.permissions.",
             id="pydplib.E1",
         )

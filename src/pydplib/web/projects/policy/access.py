@@ -1,4 +1,4 @@
-"""What a role gets, asked of the one door: every kind of output and every field, with the reason in words."""
+"""What a role gets, asked of the policy: every kind of output and every field, with the reason in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SMALL = 1e-6  # within any cap: this page asks what is open, not what it costs
 
 @dataclass(frozen=True, slots=True)
 class AccessAnswer:
-    """What the door said."""
+    """What the policy said."""
 
     allow: bool
     reason: str

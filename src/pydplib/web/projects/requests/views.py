@@ -40,7 +40,7 @@ _BADGES = {"withdrawn": "cancelled"}  # the design's "withdrawn" is a patient's 
 @door("read_project")
 @require_safe
 def requests(request: ProjectRequest) -> HttpResponse:
-    """List requests: all of them for owners and officers, the own ones for others."""
+    """List requests: all of them for owners and officers, their own ones for others."""
     project, place = request.project, request.member
     still_open, decided = requests_of(project, about=None if _sees_all(place) else request.user)
     titles = titles_in(project)
@@ -153,7 +153,7 @@ def decision(request: TargetRequest[AccessRequest]) -> HttpResponse:
 @door("read_project", of=AccessRequest)
 @require_POST
 def take_back(request: TargetRequest[AccessRequest]) -> HttpResponse:
-    """Withdraw an own request."""
+    """Withdraw one's own request."""
     item: AccessRequest = request.target
     if not _sees_all(request.member) and item.by_id != request.user.pk:
         raise Http404
