@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Unpack
+from typing import TypeVar, Unpack
 
 from django import forms
 from django.apps import apps
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -41,6 +43,8 @@ _THINGS: dict[str, tuple[str, str, Power]] = {
     "request": ("projects.AccessRequest", "/requests/{}", "read_log"),
 }
 """First word of an action -> the model of its subject, where that is shown, and who may look there."""
+
+R = TypeVar("R", bound=HttpResponseBase)
 
 
 class FilterForm(forms.Form):
@@ -125,7 +129,7 @@ def audit(request: ProjectRequest) -> HttpResponse:
 
 @door("read_log", recent=True)
 @require_safe
-def export(request: ProjectRequest, kind: str) -> HttpResponse:
+def export(request: ProjectRequest, kind: str) -> StreamingHttpResponse:
     """Give out the filtered lines as CSV or JSON; the export itself becomes a line."""
     if kind not in _FORMATS:
         raise Http404
@@ -161,7 +165,7 @@ def head(request: ProjectRequest) -> HttpResponse:
     return _as_file(response, f"audit-log-head-{timezone.localdate():%Y-%m-%d}.json")
 
 
-def _filtered(request: ProjectRequest) -> tuple[Any, FilterForm]:
+def _filtered(request: ProjectRequest) -> tuple[QuerySet[Line], FilterForm]:
     hospital = _hospital(request)
     # Whoever asks for the hospital's lines and may not have them gets the project's.
     scope = hospital if request.GET.get("scope") == HOSPITAL else ""
@@ -177,7 +181,7 @@ def _hospital(request: ProjectRequest) -> str:
     return str(request.project.hospital.key) if same else ""
 
 
-def _as_file(response: Any, name: str) -> HttpResponse:
+def _as_file(response: R, name: str) -> R:
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -17,6 +16,7 @@ from pydplib.errors import LedgerError
 from pydplib.policy import GROUP, roles_with
 from pydplib.web.analyses.budgets import WORRY, BudgetState, all_purses, own_purse
 from pydplib.web.auditlog.alerts import Alert, repeated_refusals
+from pydplib.web.exports.models import Export
 from pydplib.web.exports.releases import recalls_for
 from pydplib.web.people.models import User
 from pydplib.web.people.permissions import SignedInRequest, signed_in
@@ -27,6 +27,7 @@ from pydplib.web.projects.policy.fields import titles_in
 from pydplib.web.projects.setup import can_create_project
 from pydplib.web.projects.words import request_words
 from pydplib.web.synthetic import tables
+from pydplib.web.synthetic.models import SyntheticPurchase
 
 NEWS_DAYS = 30
 
@@ -109,9 +110,9 @@ def _budget(project: Project, place: Member, user: User) -> Budget | None:
     return None if purse is None else Budget(purse.spent, purse.total)
 
 
-def low_budgets(cards: list[Card]) -> list[tuple[Card, Any]]:
+def low_budgets(cards: list[Card]) -> list[tuple[Card, BudgetState]]:
     """Return budgets of which most is spent: their own ones, and for owners and officers everybody's."""
-    found: list[tuple[Card, Any]] = []
+    found: list[tuple[Card, BudgetState]] = []
     for card in cards:
         if card.place.can("read_all_ledgers"):
             try:
@@ -197,14 +198,16 @@ def _concerns(request: AccessRequest, place: Member, user: User) -> bool:
     return request.state == AccessRequest.State.APPROVED and request.beneficiary in audiences
 
 
-def recalls_of(user: User) -> list[tuple[str, Any, str]]:
+def recalls_of(user: User) -> list[tuple[str, Export | SyntheticPurchase, str]]:
     """Return anonymized and synthetic tables that their owner has withdrawn and of which the user has a copy.
 
     Each comes with the address where the user says that the copies are deleted.
     """
-    exports = [(export.title, export, reverse("export_deleted", args=[export.key])) for export in recalls_for(user)]
-    drawn = [(str(row), row, reverse("synthetic_deleted", args=[row.key])) for row in tables.recalls_for(user)]
-    return exports + drawn
+    exports: list[tuple[str, Export | SyntheticPurchase, str]] = [
+        (export.title, export, reverse("export_deleted", args=[export.key])) for export in recalls_for(user)
+    ]
+    exports += [(str(row), row, reverse("synthetic_deleted", args=[row.key])) for row in tables.recalls_for(user)]
+    return exports
 
 
 def alerts_of(cards: list[Card]) -> list[tuple[Card, Alert]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -67,9 +67,9 @@ ITEMS: tuple[NavItem, ...] = (
 )
 
 
-def context(request: HttpRequest) -> dict[str, Any]:
+def context(request: HttpRequest) -> dict[str, object]:
     """Return what ``base.html`` shows around every page."""
-    values: dict[str, Any] = {"demo": settings.CONFIGURATION.demo, "nav_items": []}
+    values: dict[str, object] = {"demo": settings.CONFIGURATION.demo, "nav_items": []}
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return values
@@ -102,7 +102,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
     return values
 
 
-def _entries(request: HttpRequest, place: Member | None) -> list[dict[str, Any]]:
+def _entries(request: HttpRequest, place: Member | None) -> list[dict[str, object]]:
     offered = [(item, reverse(item.name)) for item in ITEMS if item.is_for(place)]
     return [
         {
@@ -116,7 +116,7 @@ def _entries(request: HttpRequest, place: Member | None) -> list[dict[str, Any]]
     ]
 
 
-def _user_menu(user: User) -> list[dict[str, Any]]:
+def _user_menu(user: User) -> list[dict[str, object]]:
     menu = [("Account", "account", "user", False)]
     if user.is_hospital_owner:
         menu.append(("Hospital", "hospital", "building", False))

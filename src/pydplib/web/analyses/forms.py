@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.forms import BoundField
 from django.http import QueryDict
 
 from pydplib.engine import Bins, OneRow, RowCondition
@@ -191,7 +192,7 @@ class QuestionForm(forms.Form):
 
     # -- of which records ------------------------------------------------------------------------
 
-    def _add_condition(self, place: int) -> dict[str, Any] | None:
+    def _add_condition(self, place: int) -> dict[str, list[str]] | None:
         """Add one condition; the next is offered once this one is chosen. Returns its fields' names for the page."""
         if not self.offer.filters or (place > 1 and not self.data.get(f"where{place - 1}")):
             return None
@@ -204,7 +205,7 @@ class QuestionForm(forms.Form):
             choices = [("all", "All of them must hold"), ("any", "One of them is enough")]
             self._choose("match", "Of these conditions", choices, required=True, radio=True, default="all")
 
-    def _add_person(self) -> dict[str, Any] | None:
+    def _add_person(self) -> dict[str, list[str]] | None:
         """Ask which record of each person counts, and for a condition on it."""
         schema = self.offer.schema
         order = [name for name in self.offer.filters if schema.person is not None and can_order(schema, name)]
@@ -223,7 +224,7 @@ class QuestionForm(forms.Form):
         after = self._add_test(AFTER, "Only if that record has", "Any record")
         return {"names": ["rule", "order", *after["names"]]}
 
-    def _add_test(self, place: str, label: str, all_of_them: str) -> dict[str, Any]:
+    def _add_test(self, place: str, label: str, all_of_them: str) -> dict[str, list[str]]:
         """Add a column, a condition on it and its values."""
         first, op = f"where{place}", f"op{place}"
         self._choose(first, label, [("", all_of_them), *self._named(self.offer.filters)])
@@ -315,7 +316,7 @@ class QuestionForm(forms.Form):
             label=label, choices=choices, widget=widget, required=required, error_messages=message
         )
 
-    def _named(self, names: Any) -> list[tuple[str, str]]:
+    def _named(self, names: Iterable[str]) -> list[tuple[str, str]]:
         steps = self.offer.schema.steps
         return [(name, self.titles[name] + (" (of each person)" if name in steps else "")) for name in names]
 
@@ -324,9 +325,9 @@ class QuestionForm(forms.Form):
     question: Question | None = None
     noise = Accuracy()
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Make the question; whatever does not fit is said next to its field."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         bins = {name: made for name in self._grouped() if (made := self._bins_of(name)) is not None}
         places = [str(place) for place in range(1, MOST_CONDITIONS + 1)]
         where = [found for place in places if (found := self._condition_of(place)) is not None]
@@ -334,7 +335,7 @@ class QuestionForm(forms.Form):
         self._check_one_record(values)
         if self.errors:
             return values
-        rule: Any = values.get("rule")
+        rule = values.get("rule")
         try:
             self.question = build_question(
                 self.shape.ask,
@@ -412,40 +413,40 @@ class QuestionForm(forms.Form):
     # -- parts of the page -----------------------------------------------------------------------
 
     @property
-    def table_fields(self) -> list[Any]:
+    def table_fields(self) -> list[object]:
         """Which table: first of all, because it says which fields there are."""
         return [self["table"]] if "table" in self.fields else []
 
     @property
-    def subject_fields(self) -> list[Any]:
+    def subject_fields(self) -> list[object]:
         """What and of which field, by which group."""
         own = [part.form for part in own_parts(self.shape) if part.kind != "columns"]
         return [self[name] for name in self.fields if name in ("field", "by1", "by2", *own)]
 
     @property
-    def several_fields(self) -> list[Any]:
+    def several_fields(self) -> list[object]:
         """Choices of several fields."""
         own = [part.form for part in own_parts(self.shape) if part.kind == "columns"]
         return [self[name] for name in self.fields if name in own]
 
     @property
-    def bin_fields(self) -> list[Any]:
+    def bin_fields(self) -> list[object]:
         """Which bins."""
         return [self[name] for name in self.fields if name.startswith("bins_")]
 
     @property
-    def condition_rows(self) -> list[list[Any]]:
+    def condition_rows(self) -> list[list[BoundField]]:
         """The conditions, one list of fields each."""
         rows = [[self[name] for name in row["names"]] for row in self.conditions if row]
         return [*rows, [self["match"]]] if "match" in self.fields else rows
 
     @property
-    def person_fields(self) -> list[Any]:
+    def person_fields(self) -> list[BoundField]:
         """Which record of each person counts, and the condition on it."""
         return [self[name] for name in self.after["names"]] if self.after else []
 
     @property
-    def accuracy_fields(self) -> list[Any]:
+    def accuracy_fields(self) -> list[object]:
         """How accurate."""
         return [self[name] for name in ("accuracy", "epsilon", "margin") if name in self.fields]
 

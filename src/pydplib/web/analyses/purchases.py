@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import cast
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -272,7 +272,7 @@ def part_name(question: Mapping[str, object]) -> str:
     return hashlib.sha256(canonical_json(dict(question)).encode()).hexdigest()
 
 
-def public_receipt_of(analysis: Any) -> Receipt:
+def public_receipt_of(analysis: Analysis) -> Receipt:
     """Return a receipt of an analysis or a synthetic table that is the same whoever asked, however often, and whenever.
 
     Several organisations may have paid for one release. What anybody can look up by its key must not tell one of them

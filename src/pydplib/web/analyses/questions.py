@@ -145,7 +145,7 @@ def build_question(
     by: Sequence[str] = (),
     bins: Mapping[str, Bins] | None = None,
     where: Sequence[RowCondition] = (),
-    own: Mapping[str, Any] | None = None,
+    own: Mapping[str, object] | None = None,
     any_of: bool = False,
     per_person: OneRow | None = None,
     after: Sequence[RowCondition] = (),

@@ -10,7 +10,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
@@ -41,7 +41,7 @@ class PublishedKey:
     issuer_id: str
     current: bool
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain values. The organisation's name is left out: no list of them is for everybody."""
         return {
             "key_id": key_id(self.public_key),

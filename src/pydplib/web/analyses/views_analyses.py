@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
+from numpy.typing import NDArray
 
 from pydplib.budget.units import show_nano
-from pydplib.plot import heatmap
+from pydplib.plot import Figure, heatmap
 from pydplib.policy import ROLES
 from pydplib.receipt import Receipt
+from pydplib.release import Release
 from pydplib.release.formats import TABLE_FORMATS
 from pydplib.schema import Schema
 from pydplib.web.analyses.budgets import recipient_names
@@ -50,6 +51,7 @@ from pydplib.web.analyses.visibility import (
 from pydplib.web.auditlog.log import record
 from pydplib.web.design.forms import seen
 from pydplib.web.design.values import table_cells
+from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot, published_tables
 from pydplib.web.people.permissions import SignedInRequest
 from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
@@ -160,7 +162,7 @@ def analysis_original(request: TargetRequest[Analysis]) -> HttpResponse:
     return render(request, "analyses/analysis.html", _page(request, request.target, original=original))
 
 
-def _page(request: ProjectRequest, item: Analysis, *, original: Any = None) -> dict[str, Any]:
+def _page(request: ProjectRequest, item: Analysis, *, original: NDArray[np.float64] | None = None) -> dict[str, object]:
     release, snapshot = release_of(item), snapshot_of(item)
     schema, current = Schema.from_json(snapshot.schema), published_snapshot(item.project, snapshot.group)
     titles = titles_of(schema)
@@ -171,7 +173,7 @@ def _page(request: ProjectRequest, item: Analysis, *, original: Any = None) -> d
     figure = figure_of(shown, title=words, original=original)
     figure = figure.with_words(caption=" ".join((figure.words[1], rest_words(shown))).strip())
     receipt = Receipt.from_json(item.receipt) if item.receipt else None
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "project": item.project,
         "item": item,
         "formats": TABLE_FORMATS.values(),
@@ -204,7 +206,7 @@ def _page(request: ProjectRequest, item: Analysis, *, original: Any = None) -> d
     return values
 
 
-def _facts(request: SignedInRequest, item: Analysis, release: Any, snapshot: Any) -> list[tuple[str, str]]:
+def _facts(request: SignedInRequest, item: Analysis, release: Release, snapshot: Snapshot) -> list[tuple[str, str]]:
     template, nano = snapshot.template.template, release.cost.nano_epsilon
     published = f", published {snapshot.published:%-d %B %Y}" if snapshot.published else ""
     by = f" by {item.asked_by}" if item.recipient == recipient_of(request.user) else ""
@@ -220,7 +222,7 @@ def _facts(request: SignedInRequest, item: Analysis, release: Any, snapshot: Any
     ]
 
 
-def _original_table(release: Any, original: Any) -> Any:
+def _original_table(release: Release, original: NDArray[np.float64]) -> Figure | None:
     """Return the original of a table of two fields as a figure of its own: colours cannot lie next to colours."""
     if len(release.axes) != 2 or not release.is_count:
         return None

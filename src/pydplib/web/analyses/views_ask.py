@@ -146,10 +146,10 @@ def _frame(request: ProjectRequest) -> dict[str, object]:
     }
 
 
-def _refusal(request: ProjectRequest, error: PydplibError) -> dict[str, Any]:
+def _refusal(request: ProjectRequest, error: PydplibError) -> dict[str, object]:
     """Return a refusal in words, with asked, left and the next step."""
     words = str(error).replace(f"'{request.user.hospital.key}'", f"{request.user.hospital.name}")
-    found: dict[str, Any] = {"words": plain(words)}
+    found: dict[str, object] = {"words": plain(words)}
     if isinstance(error, BudgetError):
         found |= {"title": "The budget cannot pay for this question", "asked": error.asked, "left": error.left}
         # What is left of the data set's budget is the owner's knowledge; a larger own budget would not help.

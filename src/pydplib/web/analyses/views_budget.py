@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
@@ -35,7 +33,7 @@ def budget(request: ProjectRequest) -> HttpResponse:
     """Show what was spent and what is left."""
     project, place = request.project, request.member
     everything = can_read_ledger(place.role, own=False)
-    values: dict[str, Any] = {"project": project, "everything": everything}
+    values: dict[str, object] = {"project": project, "everything": everything}
     try:
         values |= _all(request) if everything else _own(request)
     except LedgerError as error:
@@ -85,7 +83,7 @@ def _own(request: ProjectRequest) -> dict[str, object]:
     }
 
 
-def _all(request: ProjectRequest) -> dict[str, Any]:
+def _all(request: ProjectRequest) -> dict[str, object]:
     project = request.project
     purses, whole = all_purses(project)
     page = Paginator(Bookings(project, titles=_titles(project)), 25)

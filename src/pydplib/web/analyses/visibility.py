@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from django.db.models import CharField, Max, Min, Q, QuerySet, Value
 from django.db.models.functions import Concat
@@ -129,13 +128,13 @@ class _Facts(dict[str, Schema]):
         return found
 
 
-def _shared_with(rows: Any, role: str) -> list[int]:
+def _shared_with(rows: QuerySet[Analysis], role: str) -> list[int]:
     """Return the analyses that an owner shows to a role: a choice by hand each, so they are few."""
     shared = rows.exclude(shared_with=[]).values_list("pk", "shared_with")
     return [pk for pk, roles in shared if role in roles]
 
 
-def _allowed(rows: Any, place: Member, policy: Policy, facts: _Facts, *, own: bool) -> Q:
+def _allowed(rows: QuerySet[Analysis], place: Member, policy: Policy, facts: _Facts, *, own: bool) -> Q:
     """Return the condition that an analysis is one of these rows and the policy lets it through."""
     kinds = rows.annotate(sign=_SIGN).order_by().values("sign", "snapshot")
     by_cap: dict[int | None, list[str]] = {}

@@ -13,7 +13,7 @@ An operation without ``entry`` leaves its address without a permission, and the 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -185,7 +185,7 @@ def _check_second_factor(token: ApiToken) -> None:
         raise PolicyError(why)
 
 
-def _not_allowed(entries: dict[str, Any]) -> HttpResponse:
+def _not_allowed(entries: Iterable[str]) -> HttpResponse:
     allowed = ", ".join(sorted(entries))
     return problem(405, f"This address takes {allowed}.", kind="ParameterError", headers={"Allow": allowed})
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils import timezone
 
@@ -17,7 +16,7 @@ from pydplib.web.exports.models import Download, Export
 from pydplib.web.exports.releases import AUDIENCE, audiences_of, place_for
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital
-from pydplib.web.projects.models import Project
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.words import audience_words
 from pydplib.web.synthetic.models import SyntheticPurchase
 
@@ -122,7 +121,7 @@ def given_to(project: Project, key: str) -> Given:
     )
 
 
-def _budget_of(project: Project, members: list[Any]) -> float | None:
+def _budget_of(project: Project, members: list[Member]) -> float | None:
     """Return what an organisation may spend on its questions: the most that one of its places gives."""
     budgets = []
     for member in members:

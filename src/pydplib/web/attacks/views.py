@@ -20,7 +20,7 @@ from pydplib.web.auditlog.log import record
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 
-_State: Any = AttackRun.State
+_State = AttackRun.State
 
 
 @door("read_log")
@@ -41,7 +41,7 @@ def attacks(request: ProjectRequest) -> HttpResponse:
 
 @door("read_log")
 @require_safe
-def assessment(request: Any) -> HttpResponse:
+def assessment(request: ProjectRequest) -> HttpResponse:
     """Show what the impact assessment of the project says, and where to get it."""
     made = assess(request.project)
     values = {
@@ -56,7 +56,7 @@ def assessment(request: Any) -> HttpResponse:
 
 @door("read_log")
 @require_safe
-def assessment_pdf(request: Any) -> HttpResponse:
+def assessment_pdf(request: ProjectRequest) -> HttpResponse:
     """Hand out the impact assessment as PDF."""
     made = assess(request.project)
     try:
@@ -89,7 +89,7 @@ def attack_start(request: ProjectRequest) -> HttpResponse:
 def attack(request: TargetRequest[AttackRun]) -> HttpResponse:
     """Show a run: how far it is, or what it found."""
     run: AttackRun = request.target
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "run": run,
         "project": run.project,
         "stalled": runs.is_stalled(run),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from collections.abc import Sequence
+from typing import Unpack
 
 from django import forms
 
@@ -12,6 +13,7 @@ from pydplib.schema import Schema
 from pydplib.web.analyses.offers import titles_of
 from pydplib.web.analyses.questions import build_question, check_cells, kind_choices
 from pydplib.web.dashboards.models import AUDIENCES
+from pydplib.web.dashboards.plans import FigureChoice
 from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
 
 _NUMBER = {"step": "any", "class": "short", "inputmode": "decimal"}
@@ -57,9 +59,9 @@ class PickForm(forms.Form):
         data: Posted = None,
         files: Files = None,
         *,
-        ready: Any,
-        paper: Any,
-        analyses: Any,
+        ready: Sequence[FigureChoice],
+        paper: Sequence[FigureChoice],
+        analyses: Sequence[tuple[str, str]],
         **kwargs: Unpack[FormOptions],
     ) -> None:
         super().__init__(data, files, **kwargs)
@@ -99,7 +101,7 @@ class FigureQuestionForm(forms.Form):
         for name in ("field", "by1", "by2"):
             choice_field(self, name).choices = fields
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Make the question; what does not fit together is said in words."""
         values = super().clean() or {}
         if self.errors:

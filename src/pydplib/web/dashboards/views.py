@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,7 +14,9 @@ from pydplib.web.dashboards.models import Dashboard
 from pydplib.web.dashboards.panels import audience_title, can_view, offer_of, panels_of, releases_for, visible
 from pydplib.web.dashboards.prices import noise_words
 from pydplib.web.design.forms import seen
+from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot
+from pydplib.web.people.models import User
 from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 
 
@@ -27,7 +27,7 @@ def dashboards(request: ProjectRequest) -> HttpResponse:
     edits = request.member.can("edit_policy")
     found = visible(request.project, request.member)
     current = published_snapshot(request.project)
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "project": request.project,
         "edits": edits,
         "published": current is not None,
@@ -66,7 +66,7 @@ def originals(request: TargetRequest[Dashboard]) -> HttpResponse:
     return render(request, "dashboards/dashboard.html", _page(request, originals_for=request.user))
 
 
-def _page(request: TargetRequest[Dashboard], *, originals_for: Any = None) -> dict[str, Any]:
+def _page(request: TargetRequest[Dashboard], *, originals_for: User | None = None) -> dict[str, object]:
     item: Dashboard = request.target
     if not can_view(item, request.member):
         raise Http404
@@ -75,7 +75,7 @@ def _page(request: TargetRequest[Dashboard], *, originals_for: Any = None) -> di
         raise ParameterError("Nothing is published here, so there is no original to look at.")
     edits = request.member.can("edit_policy")
     current = published_snapshot(item.project)
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "project": item.project,
         "item": item,
         "edition": edition,
@@ -95,7 +95,7 @@ def _page(request: TargetRequest[Dashboard], *, originals_for: Any = None) -> di
     return values
 
 
-def _entry(item: Dashboard, current: Any) -> dict[str, Any]:
+def _entry(item: Dashboard, current: Snapshot | None) -> dict[str, object]:
     edition = item.edition
     return {
         "item": item,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -196,11 +194,16 @@ def dashboard_budget(request: ProjectRequest, audience: str) -> HttpResponse:
 
 
 def _plan(
-    request: TargetRequest[Dashboard], *, words: Any = None, picks: Any = None, asks: Any = None
-) -> dict[str, Any]:
+    request: TargetRequest[Dashboard],
+    *,
+    words: WordsForm | None = None,
+    picks: PickForm | None = None,
+    asks: FigureQuestionForm | None = None,
+) -> dict[str, object]:
     item: Dashboard = request.target
     schema = plans.schema_of(item.project)
-    values: dict[str, Any] = {
+    figures = list(item.figures.all())
+    values: dict[str, object] = {
         "project": item.project,
         "item": item,
         "edition": item.edition,
@@ -210,7 +213,7 @@ def _plan(
         "words": words or WordsForm(initial={"title": item.title, "intro": item.intro}),
         "picks": picks or _pick_form(item),
         "asks": asks or (FigureQuestionForm(schema=schema) if schema is not None else None),
-        "figures": list(item.figures.all()),
+        "figures": figures,
         "breadcrumb": [
             ("Dashboards", f"/dashboards?project={item.project.key}"),
             (item.title, f"/dashboards/{item.key}"),
@@ -221,7 +224,7 @@ def _plan(
         values["bill"] = bill_for(item)
     except PolicyError as error:
         values["problem"] = str(error)
-        values["names"] = [title_for(figure, schema) for figure in values["figures"]]
+        values["names"] = [title_for(figure, schema) for figure in figures]
     return values
 
 

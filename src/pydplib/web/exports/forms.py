@@ -172,7 +172,7 @@ class ModelsForm(forms.Form):
     @classmethod
     def of(cls, plan: ExportPlan, titles: Mapping[str, str]) -> ModelsForm:
         """Return the form as the plan has it."""
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "suppression": 100 * plan.suppression,
             "minutes": plan.minutes,
             "l_kind": "",
@@ -193,9 +193,9 @@ class ModelsForm(forms.Form):
                 values["delta"] = model.delta
         return cls(initial=values, plan=plan, titles=titles)
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Refuse half of a model."""
-        cleaned: dict[str, Any] = super().clean() or {}
+        cleaned: dict[str, object] = super().clean() or {}
         if cleaned.get("l_kind") and cleaned.get("l_value") is None:
             self.add_error("l_value", "Say how many values: 2 is the least that helps.")
         if cleaned.get("l_kind") == "recursive" and cleaned.get("c") is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 from django.http import Http404
 from django.utils import timezone
@@ -27,7 +27,7 @@ from pydplib.web.projects.words import audience_words, plain
 LABEL: OutputLabel = "k_anonymous"
 AUDIENCE = "audience:"
 """How the ledger names an audience, as against an organisation."""
-_State: Any = Export.State
+_State = Export.State
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def _enter(export: Export, *, recipient: str, role: str) -> None:
     )
 
 
-def take(request: ProjectRequest, export: Export, kind: str) -> Any:
+def take(request: ProjectRequest, export: Export, kind: str) -> Path:
     """Return the path of a file for somebody who may have it; policy, ledger, recall list and log first.
 
     Raises:

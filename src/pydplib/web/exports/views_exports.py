@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect, render
@@ -22,7 +20,7 @@ from pydplib.web.people.permissions import SignedInRequest, signed_in
 from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.projects.words import audience_words
 
-_State: Any = Export.State
+_State = Export.State
 
 
 @door("ask")
@@ -45,7 +43,7 @@ def export(request: TargetRequest[Export]) -> HttpResponse:
     item = releases.check_concerns(request)
     schema = Schema.from_json(item.snapshot.schema)
     titles, plan = titles_of(schema), ExportPlan.from_dict(item.plan)
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "export": item,
         "project": item.project,
         "own": request.member.can("manage_data"),
@@ -54,7 +52,7 @@ def export(request: TargetRequest[Export]) -> HttpResponse:
         "coarser": [titles[name] for name in plan.named("quasi")],
     }
     if item.result:
-        values["statements"] = results.statement_rows(item.result, titles, own=values["own"])
+        values["statements"] = results.statement_rows(item.result, titles, own=bool(values["own"]))
     if not values["own"]:
         decision = releases.decision_for(item, request.member)
         if not decision:
@@ -64,8 +62,8 @@ def export(request: TargetRequest[Export]) -> HttpResponse:
     return render(request, "exports/export.html", values | _for_owner(item, plan, titles))
 
 
-def _for_owner(item: Export, plan: ExportPlan, titles: dict[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {
+def _for_owner(item: Export, plan: ExportPlan, titles: dict[str, str]) -> dict[str, object]:
+    values: dict[str, object] = {
         "steps": STEPS,
         "step": 6 if item.has_left else 5,
         "stalled": runs.is_stalled(item),

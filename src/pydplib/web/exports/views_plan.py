@@ -27,7 +27,7 @@ from pydplib.web.projects.policy.fields import fields_of
 from pydplib.web.tables.declared import tables_of
 
 STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")
-_State: Any = Export.State
+_State = Export.State
 
 
 def crumbs(export: Export, here: str) -> list[tuple[str, str]]:

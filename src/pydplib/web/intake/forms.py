@@ -13,6 +13,7 @@ from pydplib.errors import DataError
 from pydplib.web.design.forms import Files, FormOptions, Posted
 from pydplib.web.intake.imports.columns import DEPARTMENT, check_mapping, targets_of
 from pydplib.web.intake.models import SnapshotSchedule
+from pydplib.web.intake.snapshots import SaidNumbers
 from pydplib.web.patients.models import Patient
 
 _FAR = 2
@@ -78,9 +79,9 @@ class MappingForm(forms.Form):
                 label=column or "(no name)", choices=choices, required=False
             )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Refuse a mapping that cannot work."""
-        cleaned: dict[str, Any] = super().clean() or {}
+        cleaned: dict[str, object] = super().clean() or {}
         if not self.errors:
             try:
                 check_mapping(self.template, self.columns, self.mapping)
@@ -157,9 +158,9 @@ class SizeForm(forms.Form):
         super().__init__(data, files, **more)
         self.counted = counted
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Ask for the number that belongs to the choice, and for none else."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         choice, people = values.get("size"), values.get("people")
         if choice == "declared" and "people" not in self.errors:
             if people is None:
@@ -171,7 +172,7 @@ class SizeForm(forms.Form):
         return values
 
     @property
-    def said(self) -> dict[str, Any]:
+    def said(self) -> SaidNumbers:
         """What ``publish`` takes."""
         choice, limit = self.cleaned_data["size"], self.cleaned_data.get("limit_epsilon")
         return {

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from pydplib.capture import Template
 from pydplib.web.jobs import Work
 from pydplib.web.patients import models as _patients  # noqa: F401 - tables of this app
 from pydplib.web.people.models import new_key
 
 
-def group_title(template: Any, group: str) -> str:
+def group_title(template: Template, group: str) -> str:
     """Return the words of a template for a repeating group."""
     place = template.index.by_id.get(group)
     return group if place is None else str(place.item.title or group)
 
 
-def is_group(template: Any, name: str) -> bool:
+def is_group(template: Template, name: str) -> bool:
     """Return whether a table is a repeating group of a template, and not one that the owner added."""
     place = template.index.by_id.get(name)
     return place is not None and getattr(place.item, "repeats", False)

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from django.conf import settings
 from django.db import transaction
@@ -265,11 +265,22 @@ def check_newest(snapshot: Snapshot) -> None:
         )
 
 
-def said_before(project: Project) -> dict[str, Any]:
+class SaidNumbers(TypedDict):
+    """What an owner said about noisy numbers, as ``publish`` takes it."""
+
+    size: int | None
+    size_epsilon: float | None
+    limit_epsilon: float | None
+
+
+NOTHING_SAID: SaidNumbers = {"size": None, "size_epsilon": None, "limit_epsilon": None}
+
+
+def said_before(project: Project) -> SaidNumbers:
     """Return what the owner said about noisy numbers when the current snapshot was published: it goes on."""
     before = published_snapshot(project)
     if before is None:
-        return {"size": None, "size_epsilon": None, "limit_epsilon": None}
+        return NOTHING_SAID
     return {
         "size": before.declared_size,
         "size_epsilon": before.size_epsilon,
@@ -549,7 +560,12 @@ def confinement() -> Confinement:
     return Confinement((folder(),), settings.CONFIGURATION.query_memory)
 
 
-def _confined() -> dict[str, Any]:
+class _Confinement(TypedDict):
+    memory_limit: str
+    keep_to: Sequence[str | Path]
+
+
+def _confined() -> _Confinement:
     rule = confinement()
     return {"memory_limit": rule.memory_limit, "keep_to": rule.folders}
 
@@ -559,7 +575,7 @@ def open_snapshots() -> Any:
     return open_connection(**_confined())
 
 
-def _query(statement: str) -> list[Any]:
+def _query(statement: str) -> list[tuple[Any, ...]]:
     import duckdb
 
     try:

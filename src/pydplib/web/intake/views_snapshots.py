@@ -13,6 +13,7 @@ from pydplib.web.intake.forms import ScheduleForm, SizeForm
 from pydplib.web.intake.models import Snapshot, SnapshotJob
 from pydplib.web.intake.schedules import schedule_of, set_schedule
 from pydplib.web.intake.snapshots import (
+    NOTHING_SAID,
     check_limits,
     check_newest,
     people_in,
@@ -29,7 +30,7 @@ def snapshots(request: ProjectRequest) -> HttpResponse:
     """List snapshots; a POST makes one of the current data version."""
     if request.method == "POST":
         publishes = bool(request.POST.get("publish"))
-        said = said_before(request.project) if publishes else {}
+        said = said_before(request.project) if publishes else NOTHING_SAID
         _say(request, jobs.start_snapshot(request.project, request.user, publishes=publishes, **said))
         return redirect("snapshots")
     schedule = schedule_of(request.project)
@@ -84,7 +85,7 @@ def snapshot_publish(request: TargetRequest[Snapshot]) -> HttpResponse:
     looks = "look" in request.POST and bool(item.file)
     if request.method == "GET" or looks:
         first = "declared" if before["size"] else "noisy" if before["size_epsilon"] else "private"
-        values = {"size": first, "people": before["size"], "limit_epsilon": before["limit_epsilon"]}
+        values: dict[str, object] = {"size": first, "people": before["size"], "limit_epsilon": before["limit_epsilon"]}
         form = SizeForm(initial=values, counted=lambda: people_in(item))
         found = check_limits(item, actor=request.user) if looks else None
         return render(request, "intake/publish.html", {"form": form, "snapshot": item, "check": found})

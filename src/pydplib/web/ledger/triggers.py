@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
 
 # Table -> what may never be done to it -> the condition under which an update is wrong ("" for always).
 _RULES: dict[str, tuple[str, str]] = {
@@ -24,7 +25,7 @@ _RULES: dict[str, tuple[str, str]] = {
 }
 
 
-def add_triggers(apps: Any, schema_editor: Any) -> None:
+def add_triggers(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Guard the tables, in the words of the database at hand."""
     make = {"sqlite": _sqlite, "postgresql": _postgres}[schema_editor.connection.vendor]
     for table, (words, wrong) in _RULES.items():
@@ -52,7 +53,7 @@ def _postgres(table: str, words: str, wrong: str) -> list[str]:
     ]
 
 
-def guard_gaussian(apps: Any, schema_editor: Any) -> None:
+def guard_gaussian(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Guard the sum of rho without a pure epsilon like the others: by a trigger of its own."""
     wrong = "NEW.nano_epsilon IS NOT NULL AND COALESCE(NEW.nano_gaussian, 0) < COALESCE(OLD.nano_gaussian, 0)"
     if schema_editor.connection.vendor == "sqlite":
@@ -67,6 +68,6 @@ def guard_gaussian(apps: Any, schema_editor: Any) -> None:
     )
 
 
-def add_head(apps: Any, schema_editor: Any) -> None:
+def add_head(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Insert the one row that payers take turns at."""
     apps.get_model("ledger", "Head").objects.create(id=1)

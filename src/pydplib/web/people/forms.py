@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
 from django import forms
 from django.contrib.auth.password_validation import validate_password
@@ -87,9 +87,9 @@ class NewPasswordForm(forms.Form):
         super().__init__(data, files, **kwargs)
         self.user = user
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Compare the two and check the rules."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         first, second = values.get("password"), values.get("again")
         if first and second and first != second:
             self.add_error("again", "The two passwords differ. Type the same one twice.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
 from django import forms
 from django.utils import timezone
@@ -141,9 +141,9 @@ class AddMemberForm(forms.Form):
             ),
         ]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Take exactly one of the two."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         chosen = [name for name in (values.get("colleague"), values.get("partner")) if name]
         if len(chosen) != 1 and not self.errors:
             raise forms.ValidationError("Choose a colleague or write a partner's user name: one of the two.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -47,13 +45,14 @@ def project(request: TargetRequest[Project]) -> HttpResponse:
     chosen, place = request.project, request.member
     request.session["project"] = chosen.key
     version = chosen.template_version
-    values: dict[str, Any] = {
+    used = f"{version.template.title}, version {version.number}" if version else "Not chosen yet"
+    values: dict[str, object] = {
         "project": chosen,
         "tabs": project_tabs(request, "project"),
         "template_version": version,
         "owners": owners_of(chosen),
         "can_edit": place.can("edit_policy"),
-        "facts": _facts(chosen, version),
+        "facts": [*_facts(chosen), ("Report template", used)],
     }
     if place.can("manage_data"):
         values["snapshots"] = chosen.snapshots.all()[:5]
@@ -75,13 +74,12 @@ def edit(request: TargetRequest[Project]) -> HttpResponse:
     return render(request, "projects/edit.html", values, status=422 if form.is_bound else 200)
 
 
-def _facts(chosen: Project, version: Any) -> list[tuple[str, Any]]:
+def _facts(chosen: Project) -> list[tuple[str, str]]:
     return [
         ("Purpose", chosen.purpose),
         ("Legal basis", chosen.legal_basis),
         ("Records are kept until", f"{chosen.retention_until:%-d %B %Y}"),
         ("Held by", chosen.hospital.name),
-        ("Report template", f"{version.template.title}, version {version.number}" if version else "Not chosen yet"),
     ]
 
 

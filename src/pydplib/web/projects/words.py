@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
@@ -109,7 +109,7 @@ def raise_meaning(before: float, after: float) -> str:
     )
 
 
-def request_meaning(request: Any) -> str:
+def request_meaning(request: AccessRequest) -> str:
     """Return what a request means for the people in the data, if it raises a budget; else nothing."""
     asked, project = request.asked, request.project
     if request.kind == "budget":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from pydplib.capture import Template
 from pydplib.web.people.models import new_key
+from pydplib.web.projects.models import Project
 
 
 class TemplateVersion(models.Model):
@@ -174,6 +175,6 @@ class Reading(models.Model):
         ordering = ("text_id", "number")
 
     @property
-    def project(self) -> Any:
+    def project(self) -> Project:
         """The project of the text; permissions ask for it."""
         return self.text.project

@@ -111,7 +111,7 @@ def report(request: TargetRequest[Report]) -> HttpResponse:
         if version is None:
             raise Http404
     record(request.user, "report.look", shown.key, project=request.project, version=number or shown.version)
-    values: dict[str, Any] = {"report": shown, "breadcrumb": [("Reports", "/reports"), ("Report", "")]}
+    values: dict[str, object] = {"report": shown, "breadcrumb": [("Reports", "/reports"), ("Report", "")]}
     if shown.version:
         values |= {
             "words": report_words(shown, version),

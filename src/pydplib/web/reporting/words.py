@@ -47,7 +47,7 @@ def report_words(report: Report, version: ReportVersion | None = None) -> FormWo
     return FormWords(shown.text, results_of(template, evaluation), sections(template, evaluation.answers))
 
 
-def sections(template: Template, answers: dict[str, Any]) -> list[FormSection]:
+def sections(template: Template, answers: dict[str, object]) -> list[FormSection]:
     """Return the answers of a report by group; repetitions are groups of their own.
 
     Examples:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.http import QueryDict
 
@@ -103,9 +101,9 @@ class SyntheticForm(forms.Form):
         """The pairs of fields of relations."""
         return [[self[name] for name in names] for names in self.relation_rows]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Check that relations are between chosen columns; the price is asked elsewhere."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         chosen = values.get("columns", [])
         if len(chosen) > MOST_COLUMNS:
             self.add_error("columns", f"At most {MOST_COLUMNS} columns: more share the price too thinly.")

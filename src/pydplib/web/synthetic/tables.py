@@ -36,7 +36,7 @@ WITHDRAWN = "The owner has withdrawn this synthetic table. Delete the copies tha
 """What a recipient is told."""
 
 _SMALL = 1e-6  # within any cap: it is paid
-_State: Any = SyntheticPurchase.State
+_State = SyntheticPurchase.State
 
 
 # -- who sees it -------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -29,7 +29,7 @@ from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.synthetic.offers import SyntheticOffer, quote
 from pydplib.web.synthetic.originals import NextToOriginal, look
 
-_State: Any = SyntheticPurchase.State
+_State = SyntheticPurchase.State
 
 
 @door("ask")
@@ -56,7 +56,7 @@ def synthetic_tables(request: ProjectRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def synthetic_new(request: ProjectRequest) -> HttpResponse:
     """Choose columns and relations, see price and expected fidelity, then pay."""
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "project": request.project,
         "breadcrumb": [("Synthetic tables", f"/synthetic?project={request.project.key}"), ("New", "")],
     }
@@ -69,7 +69,7 @@ def synthetic_new(request: ProjectRequest) -> HttpResponse:
     values |= {"form": form} | _priced(request, form)
     if request.method != "POST":
         return render(request, "synthetic/new.html", values)
-    found: SyntheticOffer | None = values.get("found")
+    found = cast("SyntheticOffer | None", values.get("found"))
     if found is None:
         return render(request, "synthetic/new.html", values, status=403 if values.get("denied") else 422)
     agreed = request.POST.get("agreed", "")
@@ -96,7 +96,7 @@ def synthetic_new(request: ProjectRequest) -> HttpResponse:
     return redirect("synthetic_table", key=made.key)
 
 
-def _priced(request: ProjectRequest, form: SyntheticForm) -> dict[str, Any]:
+def _priced(request: ProjectRequest, form: SyntheticForm) -> dict[str, object]:
     if not form.is_begun:
         form.is_bound = False
         form.initial = {name: form.data.get(name) for name in form.fields}
@@ -112,7 +112,7 @@ def _priced(request: ProjectRequest, form: SyntheticForm) -> dict[str, Any]:
             raise
         form.add_error(None, str(error))
         return {}
-    values: dict[str, Any] = {"found": found}
+    values: dict[str, object] = {"found": found}
     if not found.chosen.price.affordable:
         values["more_url"] = more_url(request, found.chosen.price.total / NANO)
     return values
@@ -128,7 +128,7 @@ def synthetic_table(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
 
 def _page(request: ProjectRequest, item: SyntheticPurchase, *, original: NextToOriginal | None = None) -> HttpResponse:
     own, manager = tables.is_own(item, request.user, request.member), request.member.can("manage_data")
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "project": item.project,
         "item": item,
         "own": own,
@@ -157,11 +157,11 @@ def _page(request: ProjectRequest, item: SyntheticPurchase, *, original: NextToO
             "can_look": bool(purchases.snapshot_of(item).file),
         }
     if original is not None:
-        values |= {"original": original, "guesses": original.guesses(values["titles"])}
+        values |= {"original": original, "guesses": original.guesses(cast("dict[str, str]", values["titles"]))}
     return render(request, "synthetic/table.html", values)
 
 
-def _contents(request: HttpRequest, item: SyntheticPurchase) -> dict[str, Any]:
+def _contents(request: HttpRequest, item: SyntheticPurchase) -> dict[str, object]:
     table, snapshot = tables.table_of(item), purchases.snapshot_of(item)
     titles = titles_of(Schema.from_json(snapshot.schema))
     rows = tables.columns_of(table)

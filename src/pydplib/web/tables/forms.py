@@ -76,9 +76,9 @@ class TableFileForm(forms.Form):
         if not self.tables:
             del self.fields["table"]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """A new table needs a title; a schema must be one."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         if values.get("table", "new") == "new" and not (values.get("title") or "").strip():
             self.add_error("title", "Type what a row is, such as Follow-up visits.")
         values["declared"], text = None, (values.get("schema") or "").strip()
@@ -153,9 +153,9 @@ class TableColumnsForm(forms.Form):
         found = None if declared is None else declared.columns.get(column)
         return found if found is not None and found.can_be_asked and found.formula is None else None
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Make the schema; what is wrong is said next to the column."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         made: dict[str, Column] = {}
         self.names: dict[str, str] = {}
         person = values.get("person")
@@ -190,7 +190,7 @@ class TableColumnsForm(forms.Form):
         return Schema(self.made, person=person, max_rows_per_person=self.cleaned_data["most"], name=name)
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """The columns of the file with their fields, for the page."""
         parts = ("kind", "facts", "unit", "title", "name", "label")
         return [
@@ -256,9 +256,9 @@ class ComputedForm(forms.Form):
         """What is public about it."""
         return self.tables[self.chosen][1]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Read the formula, and make the column that follows from it and from what was typed."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         if "formula" in self.errors or "table" in self.errors:
             return values
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, Literal
+from typing import Literal
 
 from django.http import HttpResponse
 from ninja import Router
@@ -61,7 +61,7 @@ class RunOut(BaseModel):
     progress: int | None
     problem: str
     made: dt.datetime
-    result: dict[str, Any]
+    result: dict[str, object]
 
     @classmethod
     def of(cls, run: AttackRun) -> RunOut:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from typing import Any
 
 from django.http import Http404, HttpResponse
 from ninja import Router
@@ -38,7 +37,7 @@ class DashboardBrief(BaseModel):
     figures: int
 
     @classmethod
-    def of(cls, item: Dashboard, edition: Any) -> DashboardBrief:
+    def of(cls, item: Dashboard, edition: Edition) -> DashboardBrief:
         """Return a dashboard as the API says it."""
         return cls(
             key=item.key,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, Literal
+from typing import Literal
 
 from django.http import FileResponse, Http404, HttpResponse
 from ninja import Router
@@ -108,7 +108,7 @@ def read_certificate(request: TargetRequest[Export], key: str) -> HttpResponse:
     if not item.result:
         raise Http404
     record(request.user, "export.certificate", item.key, project=item.project)
-    return reply(CertificateOut(**certificate_of(item)))
+    return reply(CertificateOut.model_validate(certificate_of(item)))
 
 
 @router.post(
@@ -118,7 +118,7 @@ def read_certificate(request: TargetRequest[Export], key: str) -> HttpResponse:
     openapi_extra={"responses": _FILES},
 )
 @entry("ask", scope="export", of=Export)
-def download_export(request: TargetRequest[Export], key: str, body: DownloadIn) -> Any:
+def download_export(request: TargetRequest[Export], key: str, body: DownloadIn) -> FileResponse:
     """The file of a table. The policy is asked again; ledger, log and recall list have the copy."""
     item = releases.check_concerns(request)
     path = releases.take(request, item, body.kind)

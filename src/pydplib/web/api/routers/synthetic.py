@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from ninja import Router
 from pydantic import BaseModel, Field
 
@@ -193,7 +194,7 @@ def run_synthetic(request: TargetRequest[SyntheticPurchase], key: str) -> HttpRe
     openapi_extra={"responses": _FILES},
 )
 @entry("ask", scope="read", of=SyntheticPurchase)
-def download_synthetic(request: TargetRequest[SyntheticPurchase], key: str, body: TakeIn) -> Any:
+def download_synthetic(request: TargetRequest[SyntheticPurchase], key: str, body: TakeIn) -> HttpResponseBase:
     """A file of a table. The policy is asked again, and the copy is noted for recalls."""
     row = tables.check_see(request)
     content = tables.take(request, row, body.kind, copies=body.copies)

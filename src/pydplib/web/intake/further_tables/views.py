@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, StreamingHttpResponse
@@ -12,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from pydplib._csv_text import csv_pieces
+from pydplib.capture import Template
 from pydplib.errors import PydplibError, SchemaError
 from pydplib.schema import Schema
 from pydplib.web import uploads
@@ -66,10 +66,10 @@ def tables(request: ProjectRequest) -> HttpResponse:
     return render(request, "tables/tables.html", context, status=status)
 
 
-def _listed(project: Project, template: Any, added: list[PersonTable]) -> list[dict[str, Any]]:
+def _listed(project: Project, template: Template, added: list[PersonTable]) -> list[dict[str, object]]:
     """Return what the project's tables are: reports, repeating groups, further ones."""
     published = {each.group for each in published_tables(project)}
-    shown: list[dict[str, Any]] = []
+    shown: list[dict[str, object]] = []
     for group in ("", *groups_of(template)):
         schema = snapshot_schema(template, lineage=project.key, group=group)
         title = group_title(template, group) if group else "Reports"
@@ -154,7 +154,7 @@ def table_upload(request: TargetRequest[TableUpload]) -> HttpResponse:
     context = {
         "upload": upload,
         "form": form,
-        "columns": [{**row, "samples": samples[row["column"]]} for row in form.rows],
+        "columns": [{**row, "samples": samples[str(row["column"])]} for row in form.rows],
         "found": found,
         "unread": [] if found is None else [(form.made[name].title, count) for name, count in found.unread.items()],
         "step": 2 if found is None else 3,
@@ -207,7 +207,7 @@ def table_left_out(request: TargetRequest[TableUpload]) -> StreamingHttpResponse
     wanted = set(upload.said.get("unknown") or ())
     record(request.user, "table.download", upload.key, project=request.project, rows=len(wanted))
 
-    def cells() -> Iterator[list[Any]]:
+    def cells() -> Iterator[list[object]]:
         if not uploads.path_of(upload.key).exists():
             return
         for number, row in enumerate(uploads.table_rows(upload.key), start=2):

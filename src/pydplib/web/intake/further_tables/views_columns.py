@@ -96,10 +96,10 @@ def tables_offered(project: Project) -> dict[str, tuple[str, Schema]]:
     return found
 
 
-def _listed(project: Project, offered: Mapping[str, tuple[str, Schema]]) -> list[dict[str, Any]]:
+def _listed(project: Project, offered: Mapping[str, tuple[str, Schema]]) -> list[dict[str, object]]:
     """Return the computed columns for the page: what they are, whether they fit, whether partners have them."""
     published = {each.group: Schema.from_json(each.schema) for each in published_tables(project)}
-    shown: list[dict[str, Any]] = []
+    shown: list[dict[str, object]] = []
     for each in computed_columns(project):
         title, schema = offered.get(each.table, (each.table, None))
         fits = schema is not None and not with_computed(schema, [each])[1]

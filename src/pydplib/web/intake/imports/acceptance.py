@@ -25,7 +25,7 @@ from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 
-_State: Any = ImportBatch.State
+_State = ImportBatch.State
 _Decision: Any = ImportRow.Decision
 
 

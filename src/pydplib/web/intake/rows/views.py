@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
@@ -105,7 +105,7 @@ def _patient_page(request: TargetRequest[Patient], more: dict[str, Any]) -> Http
         assert report.signed is not None
         questions = questions_of(report.template.template)
         (row,) = rows_of([report], questions, list(questions))
-        cells = zip(questions.values(), row["cells"], strict=True)
+        cells = zip(questions.values(), cast("list[tuple[str, str]]", row["cells"]), strict=True)
         pairs = [(question.text, words) for question, (words, _) in cells if words]
         shown.append({"report": report, "title": f"Signed {date_format(report.signed, 'j F Y')}", "pairs": pairs})
     way = [("Data", reverse("data")), ("Patient", "")]

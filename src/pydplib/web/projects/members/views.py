@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpResponse, HttpResponseNotAllowed
@@ -125,7 +123,7 @@ def member(request: TargetRequest[Member]) -> HttpResponse:
             words = "Saved; it counts from the next click on." if done.changed else "Nothing was changed."
             messages.success(request, words)
             return redirect("members", key=request.project.key)
-    shown: dict[str, Any] = {
+    shown: dict[str, object] = {
         "form": form,
         "subject": subject,
         "project": request.project,

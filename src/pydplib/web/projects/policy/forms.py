@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Unpack
 
 from django import forms
 
@@ -102,9 +102,9 @@ class RuleForm(forms.Form):
             extra = [(name, f"{name} (not in the template any more)") for name in gone if name not in listed]
             choice_field(self, part.names).choices = [*known, *extra]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Build the row; what ``PolicyRule`` does not accept is an error of the form."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         if self.errors:
             return values
         for part in _PARTS.values():
@@ -155,8 +155,8 @@ class DataSetBudgetForm(forms.Form):
     )
 
 
-def _initial(rule: PolicyRule) -> dict[str, Any]:
-    values: dict[str, Any] = {
+def _initial(rule: PolicyRule) -> dict[str, object]:
+    values: dict[str, object] = {
         name: getattr(rule, name)
         for name in ("label", "epsilon_per_question", "budget", "expires", "paper_mode", "synthetic")
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -132,7 +130,7 @@ def data_set_budget(request: ProjectRequest) -> HttpResponse:
             lower_data_set_budget(request.user, project, form.cleaned_data["budget"])
         messages.success(request, "Saved; it counts from the next question on.")
         return redirect(f"/policy?project={project.key}")
-    values: dict[str, Any] = {"form": form, "project": project, "breadcrumb": _way(project, "Data set")}
+    values: dict[str, object] = {"form": form, "project": project, "breadcrumb": _way(project, "Data set")}
     return render(request, "projects/data_set_budget.html", values, status=422 if form.is_bound else 200)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
 from django import forms
 
@@ -90,7 +90,11 @@ class AskRoleForm(forms.Form):
         ]
 
 
-ASKING: dict[str, Any] = {"budget": AskBudgetForm, "fields": AskFieldsForm, "role": AskRoleForm}
+ASKING: dict[str, type[AskBudgetForm | AskFieldsForm | AskRoleForm]] = {
+    "budget": AskBudgetForm,
+    "fields": AskFieldsForm,
+    "role": AskRoleForm,
+}
 
 
 class ProposeForm(forms.Form):

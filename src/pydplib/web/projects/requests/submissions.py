@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -170,7 +169,12 @@ def _is_own(project: Project, actor: User, audience: str) -> bool:
 
 
 def _save(
-    change: ProjectChange, actor: User, beneficiary: str, kind: AccessRequest.Kind, asked: dict[str, Any], reason: str
+    change: ProjectChange,
+    actor: User,
+    beneficiary: str,
+    kind: AccessRequest.Kind,
+    asked: Mapping[str, object],
+    reason: str,
 ) -> AccessRequest:
     if not reason.strip():
         raise ParameterError("Say why, in a sentence: the owners decide by it.")

@@ -192,7 +192,7 @@ def _entry(item: AccessRequest, titles: dict[str, str]) -> dict[str, object]:
     }
 
 
-def _shown(request: ProjectRequest, item: AccessRequest) -> dict[str, Any]:
+def _shown(request: ProjectRequest, item: AccessRequest) -> dict[str, object]:
     project, place = request.project, request.member
     is_open = item.state == AccessRequest.State.OPEN
     said = has_voted(item, request.user)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
@@ -85,7 +84,7 @@ def _anchor(step: str) -> str:
     return f"add:{quote(name)}" if verb == "add" else "form"
 
 
-def _newer(desk: Desk, answers: dict[str, Any]) -> dict[str, Any]:
+def _newer(desk: Desk, answers: dict[str, object]) -> dict[str, object]:
     """Return how the user's answers differ from those that were signed meanwhile."""
     if desk.kind != "correction":
         return {}
@@ -93,7 +92,7 @@ def _newer(desk: Desk, answers: dict[str, Any]) -> dict[str, Any]:
     return {"met_differences": differences(desk.template, desk.holder.report.answers, answers)}
 
 
-def _conflict(request: SignedInRequest, desk: Desk, answers: dict[str, Any], *, page: bool) -> HttpResponse:
+def _conflict(request: SignedInRequest, desk: Desk, answers: dict[str, object], *, page: bool) -> HttpResponse:
     """Show what the user typed, say who was there meanwhile and what differs; saving again keeps the user's."""
     try:
         desk.holder.refresh_from_db()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -56,7 +54,7 @@ def report_new(request: ProjectRequest) -> HttpResponse:
     if template and person:
         form.fields["identifier"].label = template.question(person).text
     way = [("Reports", reverse("reports")), ("New", "")]
-    values: dict[str, Any] = {"form": form, "version": version, "person": person, "breadcrumb": way}
+    values: dict[str, object] = {"form": form, "version": version, "person": person, "breadcrumb": way}
     if request.method == "POST" and version and (not person or form.is_valid()):
         identifier = form.cleaned_data["identifier"] if person else ""
         open_draft = None if "anyway" in request.POST else _open_draft(request, person, identifier)
@@ -218,11 +216,13 @@ def _signed_meanwhile(request: SignedInRequest, report: Report, desk: Desk) -> H
 
 def _finish(request: SignedInRequest, desk: Desk, revision: int) -> str:
     report = desk.beside["report"]
+    assert isinstance(report, Report)
     if desk.kind == "report":
         sign_report(report, revision=revision, user=request.user)
         messages.success(request, "The report is signed.")
         return f"/reports/{report.key}"
-    correction: Correction = desk.holder
+    correction = desk.holder
+    assert isinstance(correction, Correction)
     if correction.base_version != report.version:
         # Shown once: the page says what the other correction changed; signing again builds on it.
         rebase_correction(correction)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -63,9 +61,9 @@ class TextsForm(forms.Form):
         initial=1,
     )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Ask for a file or a text."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         if bool(values.get("file")) == bool(values.get("text")):
             raise forms.ValidationError("Give a file or paste a text: one of the two.")
         if values.get("file") and values["file"].size > MOST_BYTES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Unpack
+from typing import Unpack
 
 from django import forms
 from django.contrib import messages
@@ -63,9 +63,9 @@ class TemplateUploadForm(forms.Form):
         super().__init__(data, files, **options)
         choice_field(self, "builtin").choices = [("", "–"), *((name, builtin(name).title) for name in builtin_names())]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Ask for exactly one source."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         given = [name for name in ("file", "text", "builtin") if values.get(name)]
         if len(given) != 1:
             raise forms.ValidationError("Give a file, or a text, or choose one of ours: exactly one of the three.")
@@ -122,9 +122,9 @@ def template(request: TargetRequest[TemplateVersion]) -> HttpResponse:
     return render(request, "reporting/template.html", values)
 
 
-def _shown(shown: Template) -> dict[str, Any]:
+def _shown(shown: Template) -> dict[str, object]:
     problems = lint(shown)
-    values: dict[str, Any] = {"template": shown, "problems": problems, "tree": build_tree(shown, problems)}
+    values: dict[str, object] = {"template": shown, "problems": problems, "tree": build_tree(shown, problems)}
     if all(problem.severity != "error" for problem in problems):
         silent = without_person(shown)
         answers = example_answers(silent)
@@ -179,7 +179,7 @@ def template_new(request: ProjectRequest) -> HttpResponse:
     if request.method == "POST" and "accept" in request.POST:
         return _accept(request, compared)
     form = TemplateUploadForm(request.POST or None, request.FILES or None)
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "form": form,
         "current": current,
         "breadcrumb": [("Templates", "/templates"), ("New", "")],
@@ -188,8 +188,9 @@ def template_new(request: ProjectRequest) -> HttpResponse:
         try:
             upload = read_upload(form.data_of_template(), version=form.cleaned_data["version"], current=compared)
         except TemplateError as error:
-            values["form"] = form.with_text_of_file()
-            values["form"].add_error(None, str(error))
+            form = form.with_text_of_file()
+            form.add_error(None, str(error))
+            values["form"] = form
         else:
             return render(request, "reporting/template_preview.html", values | _preview(upload, form))
     return render(request, "reporting/template_new.html", values, status=422 if form.is_bound else 200)
