@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
@@ -135,8 +136,24 @@ class Plan:
         object.__setattr__(self, "by", MappingProxyType(keys))
         object.__setattr__(self, "bound", bound or Bound.from_schema(table))
         object.__setattr__(self, "after", canonical_conditions(after, table))
-        object.__setattr__(self, "measures", (measures,) if isinstance(measures, Measure) else tuple(measures))
         self._check_bound()
+        self._measure(measures)
+
+    def measuring(self, measures: Iterable[Measure]) -> Plan:
+        """Return the plan of other measures on the same rows: by the same keys, under the same bound.
+
+        Examples:
+            >>> from pydplib.schema import Number
+            >>> counted = Plan(Schema({"age": Number(18, 100)}), measures=[Measure("count")])
+            >>> counted.measuring([Measure("sum", "age", low=18, high=100, step=1)]).told
+            ('age',)
+        """
+        found = copy(self)
+        found._measure(measures)
+        return found
+
+    def _measure(self, measures: Iterable[Measure]) -> None:
+        object.__setattr__(self, "measures", (measures,) if isinstance(measures, Measure) else tuple(measures))
         self._check_measures()
         self._check_steps()
         self._check_size()

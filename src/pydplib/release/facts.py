@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -86,11 +87,19 @@ class Facts:
         facts = cls(question, schema, canonical, groups, bound, question.axes(schema, groups))
         if facts.has_unknown_keys:
             _check_unknown(facts)
-        facts.plan([Measure("count")])  # the engine's own checks of keys, conditions and sizes
+        _ = facts.counted  # the engine's own checks of keys, conditions and sizes
         question.check(facts)
         return facts
 
-    @property
+    @cached_property
+    def counted(self) -> Plan:
+        """The engine's plan of the rows themselves, per group."""
+        where, after = self.question.split_conditions(self.schema)
+        return Plan(
+            self.schema, measures=[Measure("count")], where=where, by=self.groups, bound=self.bound, after=after
+        )
+
+    @cached_property
     def has_unknown_keys(self) -> bool:
         """Whether a group's keys are unknown."""
         return any(keys is None for keys in self.groups.values())
@@ -113,23 +122,22 @@ class Facts:
             found *= len(axis.keys)
         return found
 
-    @property
+    @cached_property
     def column(self) -> Column:
         """The column that is measured."""
         return number_column(self.schema, self.question.measured[0], self.question.ask)
 
-    @property
+    @cached_property
     def bounds(self) -> tuple[float, float]:
         """The public bounds of the measured column, narrowed by the conditions on it."""
-        where, after = self.question.split_conditions(self.schema)
-        return narrowed_bounds(self.column, self.question.measured[0], (*where, *after))
+        return narrowed_bounds(self.column, self.question.measured[0], (*self.counted.where, *self.counted.after))
 
-    @property
+    @cached_property
     def unit(self) -> str:
         """The unit of the answer's values."""
         return self.question.unit(self)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of the declarations that the answer depends on: another bound is another question."""
         plan = self.plan([Measure("count", name) for name in self.question.measured] or [Measure("count")])
@@ -144,10 +152,10 @@ class Facts:
 
     def plan(self, measures: Iterable[Measure], *, by: Mapping[str, Any] | None = None) -> Plan:
         """Return the engine's plan of these measures; by the question's groups, or by others."""
-        wanted = tuple(measures)
-        where, after = self.question.split_conditions(self.schema)
-        groups = self.groups if by is None else by
-        return Plan(self.schema, measures=wanted, where=where, by=groups, bound=self.bound, after=after)
+        if by is None:
+            return self.counted.measuring(measures)
+        whole = self.counted
+        return Plan(self.schema, measures=measures, where=whole.where, by=by, bound=self.bound, after=whole.after)
 
     def even_group(self, size: float | None) -> float | None:
         """Return the rows of an even group, where the size is known and no condition leaves rows out."""
@@ -236,21 +244,21 @@ class Purchase:
         """The question."""
         return self.facts.question
 
-    @property
+    @cached_property
     def guarantee(self) -> PureDP | ApproxDP:
         """What the release will guarantee."""
         if self.delta:
             return ApproxDP(float(self.epsilon), float(self.delta))
         return PureDP(float(self.epsilon))
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, Any]:
         """What else decides the answer, for the key of the release."""
         parameters = {"declared": self.facts.fingerprint, "noise": self.noise.to_dict(), "version": 1}
         # 95 % is what every key has meant since the first: it is not written down.
         return parameters if self.confidence == COVERAGE else parameters | {"confidence": str(self.confidence)}
 
-    @property
+    @cached_property
     def plans(self) -> tuple[Plan, ...]:
         """What the engine will be asked: the plan, or the tables of counts that the answer is made of."""
         return self.question.plans(self.facts, self.plan)

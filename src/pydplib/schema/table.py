@@ -7,6 +7,7 @@ import tomllib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -139,12 +140,12 @@ class Schema(Shown):
         except KeyError:
             raise SchemaError(f"The schema has no column '{name}'.{did_you_mean(name, self.columns)}") from None
 
-    @property
+    @cached_property
     def stored(self) -> Mapping[str, Column]:
         """The columns that the table holds: all but those that are computed from others."""
         return MappingProxyType({name: column for name, column in self.columns.items() if column.formula is None})
 
-    @property
+    @cached_property
     def steps(self) -> tuple[str, ...]:
         """The columns that tell one value of each person, computed from that person's rows."""
         return tuple(name for name, column in self.columns.items() if column.is_step)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, cast
 
@@ -84,6 +85,25 @@ class Part:
     def required(self) -> bool:
         """Whether it must be said."""
         return self.default is ...
+
+
+Found = TypeVar("Found")
+
+
+def kept(method: Callable[[Any, Schema], Found]) -> Callable[[Any, Schema], Found]:
+    """Let a question keep what a method found for the last schema: both are frozen, so it stays true."""
+
+    name = method.__qualname__
+
+    @wraps(method)
+    def find(self: Question, schema: Schema) -> Found:
+        known = self._kept.get(name)
+        if known is None or known[0] is not schema:
+            known = self._kept[name] = (schema, method(self, schema))
+        found: Found = known[1]
+        return found
+
+    return find
 
 
 class Words(Protocol):
@@ -186,8 +206,10 @@ class Question:
     where: Conditions = field(default=(), kw_only=True)
     per_person: OneRow | None = field(default=None, kw_only=True)
     after: Conditions = field(default=(), kw_only=True)
+    _kept: dict[str, tuple[Schema, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_kept", {})  # a copy with other parts starts without
         object.__setattr__(self, "by", to_groups(self.by))
         for name in ("where", "after"):
             given = getattr(self, name)
@@ -213,6 +235,7 @@ class Question:
         """The conditions on the one row of each person, all of which must hold."""
         return cast(tuple[RowCondition, ...], self.after)
 
+    @kept
     def split_conditions(self, schema: Schema) -> tuple[tuple[RowCondition, ...], tuple[RowCondition, ...]]:
         """Return the conditions on rows and those on each person's one row, each in its one spelling.
 
@@ -230,6 +253,7 @@ class Question:
             (persons if told else rows).append(condition)
         return canonical_conditions(rows, schema), canonical_conditions(persons, schema)
 
+    @kept
     def row_bound(self, schema: Schema) -> Bound | None:
         """Return the bound of one row of each person, where one is asked for; none where all rows count."""
         if self.per_person is not None:
