@@ -1,6 +1,6 @@
 """Put the numbers of benchmarks/results/*.json into the documents, between their marks.
 
-    python scripts/bench_numbers.py            # writes README.md and docs/**/*.md anew
+    python scripts/bench_numbers.py            # writes README.md and docs/**/*.md again
     python scripts/bench_numbers.py --check    # changes nothing; ends with 1 if a number is not the measured one
 
 A document marks the place, and may choose lines by words that they contain:
@@ -45,7 +45,7 @@ def result(root: Path, name: str) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
-        raise NumbersError(f"{path.name} is damaged: measure anew, or take it from the history.") from None
+        raise NumbersError(f"{path.name} is damaged: measure again, or take it from the history.") from None
     if found["quick"]:
         raise NumbersError(f"{path.name} is of a quick run: nothing in it is a measurement.")
     return found

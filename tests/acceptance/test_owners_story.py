@@ -26,7 +26,7 @@ project = Project.objects.get()
 rule = project.rules.get(audience="third_party")
 print(json.dumps({
     "reports": Report.objects.filter(state="signed").count(), "version": project.data_version,
-    "mended": Report.objects.filter(values__age=60).count(), "fields": rule.fields, "budget": rule.budget,
+    "corrected": Report.objects.filter(values__age=60).count(), "fields": rule.fields, "budget": rule.budget,
     "cap": rule.epsilon_per_question, "chain": bool(verify()),
     "actions": sorted(set(Line.objects.values_list("action", flat=True))),
 }))

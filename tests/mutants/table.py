@@ -641,7 +641,7 @@ MUTANTS = (
            "return power in parse_role(role).powers", "return bool(parse_role(role).powers)",
            _POLICY + "test_policy_words.py",
            "a third party sees raw rows"),
-    Mutant("owner edits the own rights", "pydplib.policy.roles.can_edit_rights",
+    Mutant("owner edits their own rights", "pydplib.policy.roles.can_edit_rights",
            "editor != subject", "bool(subject)", _POLICY + "test_policy_words.py",
            "an owner gives more to themselves"),
     Mutant("page opens without the power", "pydplib.web.projects.permissions.door",

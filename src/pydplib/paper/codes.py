@@ -183,7 +183,7 @@ def check_categories(categories: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _gap(column: OpenColumn, declared: tuple[Any, ...] | None) -> Any:
-    """Return what stands for 'missing': what the caller declared, '' beside declared text, else as it came."""
+    """Return what stands for 'missing': what the caller declared, '' next to declared text, else as it came."""
     if declared is not None:
         known = [member for member in declared if member is None or member == ""]
         return known[0] if known else "" if all(isinstance(member, str) for member in declared) else None

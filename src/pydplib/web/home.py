@@ -110,7 +110,7 @@ def _budget(project: Project, place: Member, user: User) -> Budget | None:
 
 
 def low_budgets(cards: list[Card]) -> list[tuple[Card, Any]]:
-    """Return budgets of which most is spent: the own ones, and for owners and officers everybody's."""
+    """Return budgets of which most is spent: their own ones, and for owners and officers everybody's."""
     found: list[tuple[Card, Any]] = []
     for card in cards:
         if card.place.can("read_all_ledgers"):

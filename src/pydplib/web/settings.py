@@ -112,7 +112,7 @@ AXES_VERBOSE = False
 # Cookies: the strict names and flags need https; on loopback they are plain.
 _TLS = CONFIGURATION.behind_tls
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
-# Browsers do not tell ports apart: the demonstration must not sign anybody out of a real server beside it.
+# Browsers do not tell ports apart: the demonstration must not sign anybody out of a real server next to it.
 _COOKIES = "__Host-" if _TLS else "demo-" if CONFIGURATION.demo else ""
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_COOKIES}session", f"{_COOKIES}csrf"
 KNOWN_BROWSER_COOKIE_NAME = f"{_COOKIES}known"  # people.known_browsers

@@ -181,7 +181,7 @@ def test_a_new_snapshot_changes_nothing_until_the_owner_refreshes(published: Any
     before = [item.answers for item in dashboard.edition.shown.all()]
     publish_snapshot(make_snapshot(study.project, actor=study.owner), actor=study.owner)
     assert [item.answers for item in dashboard.edition.shown.all()] == before
-    assert bill_for(dashboard).size == 50_000_000, "the new state is counted, and paid, anew"
+    assert bill_for(dashboard).size == 50_000_000, "the new state is counted, and paid, again"
     count_records(study.owner, dashboard)
     bill = bill_for(dashboard)
     assert bill.nano > 0

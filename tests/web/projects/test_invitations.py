@@ -185,7 +185,7 @@ def test_leaving_ends_every_right_withdraws_requests_and_keeps_the_last_owner(
 def test_the_own_hospitals_project_is_the_current_one_whatever_others_are_called(
     member: Any, project: Any, partner: Any
 ) -> None:
-    """A foreign project that stands first in the alphabet does not push in front of the own one."""
+    """A foreign project that stands first in the alphabet does not push in front of their own department."""
     import datetime as dt
 
     rosa = member("radiologist", "rosa")

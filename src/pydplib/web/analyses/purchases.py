@@ -58,7 +58,7 @@ def ask(
         user: Who asks.
         place: The user's place in it.
         question: What is asked.
-        noise: How accurate the answer shall be.
+        noise: How accurate the answer should be.
         title: What the asker calls it.
         at_most: The most epsilon that the asker agreed to pay in all; none for whatever it costs.
         table: The repeating group that is asked; empty for reports.

@@ -107,7 +107,7 @@ def _table(request: HttpRequest) -> str:
 
 
 def _agreed(data: QueryDict) -> int:
-    """Return the price that stood beside the button, in nano-epsilon."""
+    """Return the price that stood next to the button, in nano-epsilon."""
     word = data.get("agreed", "")
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 20 else -1
 

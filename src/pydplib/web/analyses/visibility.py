@@ -80,7 +80,7 @@ def concerns(analysis: Analysis, user: User, place: Member) -> bool:
 
 
 def payer_for(analysis: Analysis, user: User, place: Member, names: Mapping[str, str]) -> str:
-    """Return the name of who paid, as far as it is somebody's business: the own organisation, or whoever sees all.
+    """Return the name of who paid, as far as it is somebody's business: their own organisation, or whoever sees all.
 
     Args:
         analysis: What was released.
@@ -192,7 +192,7 @@ def check_concerns(request: HttpRequest) -> Analysis:
 
     Raises:
         Http404: It is somebody else's: it looks as if it were not there.
-        PolicyError: It was the own organisation's, and the policy has closed it; the refusal is logged.
+        PolicyError: It was their own organisation's, and the policy has closed it; the refusal is logged.
     """
     analysis: Analysis = request.target
     if not concerns(analysis, request.user, request.member):

@@ -139,7 +139,7 @@ QuestionIn: TypeAlias = Annotated[Any, _OneOfStatistics()]
 
 
 class AskIn(Strict):
-    """A question, and how accurate the answer shall be: at most one of the three; none for the role's noise factor."""
+    """A question, and how accurate the answer should be: at most one of the three; none for the role's noise factor."""
 
     question: QuestionIn
     epsilon: Annotated[float, Field(gt=0, le=100)] | None = None

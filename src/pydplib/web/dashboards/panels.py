@@ -109,7 +109,7 @@ def panels_of(
         edition: What was published.
         place: The viewer's role as it counts now.
         waiting: Releases that the viewer's organisation has not paid for: figures with one of them stay closed.
-        originals_for: The owner who looks at the originals beside; every look is logged. None for everybody else.
+        originals_for: The owner who looks at the originals next to them; every look is logged. None for everybody else.
     """
     shown = list(edition.shown.all())
     keys = {key for item in shown for key in item.answers}

@@ -101,7 +101,7 @@ def paper_mode(project: Project, audience: str, schema: Schema | None) -> list[F
 
 
 def own_analyses(project: Project, snapshot: Snapshot | None) -> list[Analysis]:
-    """Return what the own organisation has asked of the published snapshot."""
+    """Return what their own organisation has asked of the published snapshot."""
     if snapshot is None:
         return []
     own = Analysis.objects.filter(project=project, recipient=project.hospital.key, snapshot=snapshot.key)
@@ -155,7 +155,7 @@ def add_question(
 
 
 def add_analysis(actor: User, dashboard: Dashboard, key: str) -> int:
-    """Put an answered question of the own organisation on the plan, at the price it was answered for.
+    """Put an answered question of their own organisation on the plan, at the price it was answered for.
 
     The audience gets the same bytes: its account pays, the data set's does not pay again.
     """

@@ -169,7 +169,7 @@ class Bill:
 
 
 def asked_by(figure: Figure, schema: Schema) -> tuple[tuple[Question, Accuracy], ...]:
-    """Return the questions of a figure and how accurate they shall be."""
+    """Return the questions of a figure and how accurate they should be."""
     noise = Accuracy() if figure.nano_epsilon is None else Accuracy(epsilon=figure.nano_epsilon / NANO)
     if figure.kind == Kind.READY:
         return tuple((question, noise) for question in SOUND_FIGURES[figure.name].ask(schema))
@@ -191,7 +191,7 @@ def title_for(figure: Any, schema: Schema | None) -> str:
 
 
 def label_for(figure: Any) -> str:
-    """Return what the paper calls a figure, or that it is a question of the own."""
+    """Return what the paper calls a figure, or that it is a question of their own."""
     if figure.kind == Kind.PAPER:
         return CATALOGUE[figure.name].label
     return "Question" if figure.kind == Kind.QUESTION else SOUND_FIGURES[figure.name].label

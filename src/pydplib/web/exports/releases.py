@@ -234,7 +234,7 @@ def taken_by(user: User, key: str) -> Export | None:
 
 
 def confirm_deleted(user: User, export: Export) -> int:
-    """Note that somebody has deleted the own copies; returns how many."""
+    """Note that somebody has deleted their own copies; returns how many."""
     with recorded(user, project=export.project) as log:
         mine = Download.objects.filter(export=export, user=user, deleted__isnull=True)
         count = mine.update(deleted=timezone.now())

@@ -153,7 +153,7 @@ def statement_rows(numbers: Mapping[str, Any], titles: Mapping[str, str], *, own
 
 
 def certificate_of(export: Export) -> dict[str, Any]:
-    """Return the certificate as a file for those who get the export: it speaks of the output alone."""
+    """Return the certificate as a file for those who get the export: it is about the output alone."""
     numbers, plan = export.result, ExportPlan.from_dict(export.plan)
     return {
         "pydplib": "anonymization certificate 1",

@@ -30,7 +30,7 @@ from pydplib.web.people.views_entry import locked
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
-    """Show what the user can change about the own account."""
+    """Show what the user can change about their own account."""
     form = NameForm(request.POST or None, instance=request.user)
     if request.method == "POST" and form.is_valid():
         with recorded(request.user) as log:
@@ -61,7 +61,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def password(request: HttpRequest) -> HttpResponse:
-    """Change the own password; all other sessions end."""
+    """Change their own password; all other sessions end."""
     user = request.user
     form = ChangePasswordForm(request.POST or None, user=user)
     if request.method == "POST" and form.is_valid():

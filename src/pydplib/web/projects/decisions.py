@@ -25,7 +25,7 @@ def decide(actor: User, request: AccessRequest, *, agrees: bool, reason: str) ->
     Args:
         actor: The owner.
         request: What was asked.
-        agrees: Whether it shall be so.
+        agrees: Whether it is wanted.
         reason: Why, for the one who asked.
     """
     if not reason.strip():

@@ -34,7 +34,7 @@ def flow_for(
         member: Whoever has a ``role`` and ``groups``: ``request.member`` or a ``Member``.
         output: What would leave: a label, or an ``Output`` with its epsilon.
         purpose: What for.
-        fields: The fields that it speaks of.
+        fields: The fields that it is about.
         filters: The fields that its conditions use.
         on: The day; today if left out.
     """

@@ -32,7 +32,7 @@ from pydplib.web.projects.words import audience_words, row_words
 @door("read_project")
 @require_safe
 def policy(request: HttpRequest) -> HttpResponse:
-    """Show who gets what: all rows to owners and officers, to others those that speak of them."""
+    """Show who gets what: all rows to owners and officers, to others those that are about them."""
     project, place = request.project, request.member
     sees_all = place.can("edit_policy") or place.can("read_log")
     titles = titles_in(project)

@@ -40,7 +40,7 @@ _BADGES = {"withdrawn": "cancelled"}  # the design's "withdrawn" is a patient's 
 @door("read_project")
 @require_safe
 def requests(request: HttpRequest) -> HttpResponse:
-    """List requests: all of them for owners and officers, the own ones for others."""
+    """List requests: all of them for owners and officers, their own ones for others."""
     project, place = request.project, request.member
     still_open, decided = requests_of(project, about=None if _sees_all(place) else request.user)
     titles = titles_in(project)

@@ -28,7 +28,7 @@ class Desk:
         autosave: The address that keeps the draft and answers with what changed.
         leave: The address to go to when done or given up.
         finish: The words on the last button.
-        beside: What stands beside the form: a prior report, a free text, differences of two readers.
+        beside: What stands next to the form: a prior report, a free text, differences of two readers.
     """
 
     holder: Any

@@ -73,7 +73,7 @@ def add_texts(project: Project, texts: Sequence[NewText], *, readers: int, actor
 
 
 def texts_for(project: Project, reader: User, place: Member) -> QuerySet[FreeText]:
-    """Return the texts that a member may take: still wanting a reader, of the own department, not yet read by them."""
+    """Return the texts that a member may take: they want a reader, are of their department and unread by them."""
     waiting = FreeText.objects.filter(project=project, report=None).alias(taken=Count("readings"))
     waiting = waiting.filter(taken__lt=F("readers")).exclude(readings__reader=reader)
     if not place.can("manage_data"):

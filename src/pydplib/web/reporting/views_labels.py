@@ -140,7 +140,7 @@ def labelling_judge(request: HttpRequest) -> HttpResponse:
 
 @door("capture", of=Reading)
 def reading(request: HttpRequest) -> HttpResponse:
-    """Fill in the template beside the text."""
+    """Fill in the template next to the text."""
     desk = _desk(request)
     if request.method == "POST":
         return answer_form(request, desk, lambda revision: _finish(request, desk, revision))

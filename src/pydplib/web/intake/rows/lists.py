@@ -30,7 +30,7 @@ class RowFilter:
 
 
 def signed_reports_for(project: Project, member: Member) -> Any:
-    """Return the signed reports that a member may look at: owners all, radiologists those of the own department."""
+    """Return the signed reports that a member may look at: owners all, radiologists those of their own department."""
     found = Report.objects.filter(project=project, state=Report.State.SIGNED)
     if member.can("manage_data"):
         return found
