@@ -281,8 +281,8 @@ class Plan:
     def read(self) -> tuple[str, ...]:
         """The columns that are read, sorted: those looked at and, for one row of each person, all that settle which."""
         ordering = ordering_columns(self.table) if self.bound.mode == "row" and self.bound.order else ()
-        steps = [self.table.column(name).formula for name in self.columns if name in self.table.steps]
-        told = {name for formula in steps if formula is not None for name in formula.columns}
+        steps = [self.table.formulas[name] for name in self.columns if name in self.table.steps]
+        told = {name for formula in steps for name in formula.columns}
         return tuple(sorted({*self.columns, *ordering, *self.bound.order, *told}))
 
     @property
@@ -290,7 +290,7 @@ class Plan:
         """The columns of the table itself that are read, sorted: computed ones stand for those they are made of."""
         found: set[str] = set()
         for name in self.read:
-            formula = self.table.column(name).formula
+            formula = self.table.formulas.get(name)
             found |= {name} if formula is None else {*formula.columns}
         return tuple(sorted(found))
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -54,6 +54,7 @@ class Facts:
     groups: dict[str, Any]
     bound: Bound
     axes: tuple[Axis, ...]
+    _last: dict[str, Purchase] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, question: Question, schema: Schema) -> Facts:
@@ -169,6 +170,13 @@ class Facts:
             delta: For unknown keys only: the chance that a key of one person alone is shown.
             confidence: How often margins and intervals cover.
         """
+        last = self._last.get("at")
+        same = last is not None and isinstance(epsilon, Fraction) and last.epsilon == epsilon
+        if last is None or not same or (last.delta, last.confidence) != (delta or 0, confidence):
+            last = self._last["at"] = self._purchase(epsilon, delta, confidence)
+        return last
+
+    def _purchase(self, epsilon: Any, delta: Any, confidence: float) -> Purchase:
         loss, sure = check_epsilon(epsilon), check_confidence(confidence)
         if not self.has_unknown_keys:
             plan, noise = self._noise(loss)

@@ -15,8 +15,10 @@ from typing import Any
 from pydplib._shown import Shown
 from pydplib._toml import toml_key, toml_value
 from pydplib.errors import SchemaError, did_you_mean, shown
+from pydplib.schema.cells import Cell
 from pydplib.schema.columns.base import COLUMN_KINDS, Column, Label, column_from_dict, plain_value
 from pydplib.schema.derived import check_formula
+from pydplib.schema.formulas import Formula
 
 _LIMITS = {
     "max_rows_per_person": "Write how many rows of one person count in full, e.g. 3: what is usual, not what the data "
@@ -143,12 +145,23 @@ class Schema(Shown):
     @cached_property
     def stored(self) -> Mapping[str, Column]:
         """The columns that the table holds: all but those that are computed from others."""
-        return MappingProxyType({name: column for name, column in self.columns.items() if column.formula is None})
+        return MappingProxyType({name: column for name, column in self.columns.items() if name not in self.formulas})
+
+    @cached_property
+    def formulas(self) -> Mapping[str, Formula]:
+        """How the columns are computed that are computed from others."""
+        named = ((name, column.formula) for name, column in self.columns.items())
+        return MappingProxyType({name: formula for name, formula in named if formula is not None})
+
+    @cached_property
+    def cells(self) -> Mapping[str, Cell]:
+        """The cells of each column as a neutral expression, from which engines make their own."""
+        return MappingProxyType({name: column.cell for name, column in self.columns.items()})
 
     @cached_property
     def steps(self) -> tuple[str, ...]:
         """The columns that tell one value of each person, computed from that person's rows."""
-        return tuple(name for name, column in self.columns.items() if column.is_step)
+        return tuple(name for name, formula in self.formulas.items() if formula.is_step)
 
     def labelled(self, *labels: Label) -> tuple[str, ...]:
         """Return the names of the columns that carry one of ``labels``."""
