@@ -54,6 +54,7 @@ class Facts:
     groups: dict[str, Any]
     bound: Bound
     axes: tuple[Axis, ...]
+    _measured: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _last: dict[str, Purchase] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
@@ -141,12 +142,11 @@ class Facts:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the declarations that the answer depends on: another bound is another question."""
-        plan = self.plan([Measure("count", name) for name in self.question.measured] or [Measure("count")])
-        used = sorted(self.question.fields | self.question.filters | {*plan.read, *plan.stored})
-        declared = self.schema.to_dict()
+        read = self.counted.read_with(self.question.measured)
+        used = sorted(self.question.fields | self.question.filters | read)
         facts = {
             "table": self.schema.name,
-            "columns": {name: declared["columns"][name] for name in used},
+            "columns": self.schema.declared(used),
             "bound": self.bound.to_dict(),
         }
         return sha256_hex(canonical_json(facts))
@@ -157,6 +157,13 @@ class Facts:
             return self.counted.measuring(measures)
         whole = self.counted
         return Plan(self.schema, measures=measures, where=whole.where, by=by, bound=self.bound, after=whole.after)
+
+    def measures(self, epsilon: Fraction) -> tuple[Measure, ...]:
+        """Return what the engine counts at a privacy loss; the plan and the noise are made of the same."""
+        if self._measured.get("at") != epsilon:
+            self._measured.update(at=epsilon, found=self.question.measures(self, epsilon))
+        found: tuple[Measure, ...] = self._measured["found"]
+        return found
 
     def even_group(self, size: float | None) -> float | None:
         """Return the rows of an even group, where the size is known and no condition leaves rows out."""
@@ -194,7 +201,7 @@ class Facts:
 
     def _noise(self, epsilon: Fraction) -> tuple[Plan, Noise]:
         """Return what the engine counts and the noise of it; the keys need the number of rows as well."""
-        measures = self.question.measures(self, epsilon)
+        measures = self.measures(epsilon)
         extra = (Measure("count"),) if self.has_unknown_keys and not self.question.is_count else ()
         return self.plan((*measures, *extra)), self.question.noise(self, epsilon)
 

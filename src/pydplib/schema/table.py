@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -181,6 +181,10 @@ class Schema(Shown):
                 table[key] = getattr(self, key)
         table["columns"] = {name: column.to_dict() for name, column in self.columns.items()}
         return table
+
+    def declared(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return the declarations of some columns as plain values."""
+        return {name: self.columns[name].to_dict() for name in names}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Schema:

@@ -92,7 +92,6 @@ Found = TypeVar("Found")
 
 def kept(method: Callable[[Any, Schema], Found]) -> Callable[[Any, Schema], Found]:
     """Let a question keep what a method found for the last schema: both are frozen, so it stays true."""
-
     name = method.__qualname__
 
     @wraps(method)
@@ -375,6 +374,10 @@ class Question:
 
     def groups(self, schema: Schema) -> dict[str, Any]:
         """Return column -> public keys, ``Bins``, or None, with the schema's values filled in."""
+        return dict(self._filled(schema))
+
+    @kept
+    def _filled(self, schema: Schema) -> Mapping[str, Any]:
         return {name: fill_keys(schema, name, keys) for name, keys in self.pairs}
 
     def __repr__(self) -> str:
@@ -727,7 +730,7 @@ def group_axes(schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:
     for name, keys in groups.items():
         if keys is None:
             return ()
-        column = schema.column(name)
+        column = schema.columns[name]
         title = column.title or name
         if isinstance(keys, Bins):
             axes.append(Axis(name, keys.keys, kind="bins", title=title, unit=column.bin_unit))
@@ -849,7 +852,7 @@ def fill_keys(schema: Schema, name: str, keys: Any) -> Any:
         )
     if column.is_binned:
         return Bins(nice_edges(number_column(schema, name, "by")))
-    return public_keys(schema, name)
+    return column.public_keys if column.listed else public_keys(schema, name)
 
 
 def group_dict(name: str, keys: Any) -> dict[str, Any]:

@@ -189,8 +189,7 @@ class DatabaseLedger(StoreLedger):
                     "from the server's home."
                 )
             return
-        entry = store.get_entry(known.entries)
-        at = known.hash if known.entries == 0 else (entry.hash if entry else None)
+        at = known.hash if known.entries == 0 else store.hash_of(known.entries)
         try:
             check_head(known, ledger=name, entries=store.last_link()[0], hash_at=at)
         except LedgerError as fault:
