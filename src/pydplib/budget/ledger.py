@@ -9,9 +9,9 @@ from typing import Protocol, runtime_checkable
 from pydplib.budget.chain import Entry, Head
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey
+from pydplib.budget.limits import Limits
 from pydplib.budget.rules import Bar, Limit, Refusal, Remaining, State, add, pay, remaining
 from pydplib.budget.store import Account
-from pydplib.budget.today import Today
 from pydplib.budget.units import Amount
 from pydplib.budget.workflow import Reservation
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
@@ -83,13 +83,13 @@ class Ledger(Protocol):
     def change_limit(
         self, *, lineage: str, limit: PureDP | ApproxDP | LocalDP, by: str, recipient: str | None = None
     ) -> Account:
-        """Change the epsilon of a budget by an act of the owner; what was spent stays spent."""
+        """Write down another limit by an act of the owner, for those who pay without a policy; nothing is refunded."""
         ...
 
-    def reserve(self, key: ReleaseKey, *, recipient: str, role: str, today: Today | None = None) -> Reservation:
+    def reserve(self, key: ReleaseKey, *, recipient: str, role: str, limits: Limits | None = None) -> Reservation:
         """Find or pay for a release; raises ``BudgetError`` with asked and left.
 
-        ``today`` are terms that may be stricter than what was opened; they bind in the same transaction.
+        ``limits`` are those of the policy of the day; they bind in the same transaction.
         """
         ...
 
@@ -130,11 +130,17 @@ class Ledger(Protocol):
         ...
 
     def remaining(self, *, lineage: str, recipient: str | None = None, relation: Relation = "add_remove") -> Remaining:
-        """Return what is left of a budget. The lineage's own (no recipient) is for the owner's eyes only."""
+        """Return what is left of the limit told last. The lineage's own (no recipient) is for the owner's eyes only."""
+        ...
+
+    def last_limit(
+        self, *, lineage: str, recipient: str | None = None, relation: Relation = "add_remove"
+    ) -> Limit | None:
+        """Return the limit that the ledger was told last about a budget; none if it is not open."""
         ...
 
     def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
-        """Return the budgets."""
+        """Return what was spent of the budgets."""
         ...
 
     def entries(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Entry]:

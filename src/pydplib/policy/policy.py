@@ -79,6 +79,11 @@ class Terms:
     budget: ApproxDP | None
     data_set_budget: ApproxDP
 
+    @property
+    def own(self) -> ApproxDP:
+        """What one recipient may spend in total: the role's budget, or without one the data set's."""
+        return self.budget or self.data_set_budget
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Policy(Shown):

@@ -14,11 +14,11 @@ from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, check_name
 from pydplib.budget.ledger import Ledger, Quote
+from pydplib.budget.limits import Limits
 from pydplib.budget.memory import MemoryLedger
-from pydplib.budget.rules import Remaining
+from pydplib.budget.rules import Limit, Remaining
 from pydplib.budget.sqlite import SqliteLedger
 from pydplib.budget.store_ledger import UNSPECIFIED
-from pydplib.budget.today import Today
 from pydplib.budget.units import NANO
 from pydplib.budget.workflow import Reservation
 from pydplib.engine import Plan, Table
@@ -80,8 +80,8 @@ class Session(Shown):
         recipient: Who gets the answers.
         role: ``"owner"``, ``"collaborator"`` or ``"third_party"``: noise factor and caps come from the policy. By
             default the role in which the ledger has entered the recipient before, if any: leaving it out lifts no cap.
-        budget: What the recipient may spend in total, ``dp.PureDP(1.0)`` or just ``1.0``; by default what the policy
-            gives the role.
+        budget: What the recipient may spend in total, ``dp.PureDP(1.0)`` or just ``1.0``: the policy of this session.
+            By default what the policy gives the role; without a role, what the ledger was told last.
         ledger: Where it is written down: a ledger, or the path of one, e.g. ``"ledger.db"``. By default in memory, for
             this session only: a second session without a ledger starts with a fresh budget.
         policy: Who may get what, and what all recipients together may spend (``dp.Policy(data_set_budget=20)``); by
@@ -101,7 +101,8 @@ class Session(Shown):
             what other recipients asked: a platform passes False for everybody but owners.
         preview: Prices only: no account is opened, nothing is written, and nothing is released.
 
-    A budget that is open already is kept to the smaller of what was opened and what the policy gives the role today.
+    The ledger knows what was spent; what may be spent is the policy's, at every question: a lower budget binds at once.
+    Without a role, more than the ledger was told last takes an act of the owner, ``ledger.change_limit(...)``.
 
     Examples:
         >>> import pandas as pd, pydplib as dp
@@ -161,7 +162,7 @@ class Session(Shown):
         self._priced: tuple[object, ...] = ()
         self._unpaid: str | None = None
         self._received: dict[str, Release] = {}
-        self._open(given, show_data_set)
+        self._open(given, show_data_set, from_policy=role is not None)
 
     @property
     def lineage(self) -> str:
@@ -177,10 +178,14 @@ class Session(Shown):
         """Return what paying these costs would mean for the recipient's own budget; nothing is spent."""
         return self._purse.quote(*costs)
 
+    def quote_data_set(self, *costs: Cost) -> Quote:
+        """Return what paying these costs would mean for the budget that all recipients share; for the owner's eyes."""
+        return self._purse.quote_whole(*costs)
+
     @property
-    def terms_today(self) -> Today:
-        """What the policy gives this recipient and all recipients together today; none where it gives no number."""
-        return self._purse.today
+    def limits_today(self) -> Limits:
+        """What the policy lets this recipient, and all recipients together, spend; none where it gives no number."""
+        return self._purse.limits
 
     @property
     def size(self) -> float | None:
@@ -341,11 +346,7 @@ class Session(Shown):
         return free, quote, tuple(notes)
 
     def _whole_words(self) -> str:
-        return (
-            "The owner gives the data set more in the policy, from the start: policy=dp.Policy(data_set_budget=50). A "
-            "budget that is open in a ledger file stays as it is until "
-            f"ledger.change_limit(lineage={self.lineage!r}, limit=..., by='your name')."
-        )
+        return "The owner gives the data set more in the policy: Session(..., policy=dp.Policy(data_set_budget=50))."
 
     def release(
         self,
@@ -697,7 +698,7 @@ class Session(Shown):
             self._check_ready()
         try:
             return self.ledger.reserve(
-                key, recipient=self.recipient, role=self.role or UNSPECIFIED, today=self._purse.today
+                key, recipient=self.recipient, role=self.role or UNSPECIFIED, limits=self._purse.limits
             )
         except BudgetError as refusal:
             if refusal.left is not None or not self._purse.shows_whole:
@@ -774,7 +775,7 @@ class Session(Shown):
 
     # -- budgets ---------------------------------------------------------------------------------
 
-    def _open(self, budget: PureDP | ApproxDP | None, show_data_set: bool) -> None:
+    def _open(self, budget: PureDP | ApproxDP | None, show_data_set: bool, *, from_policy: bool) -> None:
         if isinstance(budget, LocalDP) or (budget is not None and budget.relation != "add_remove"):
             raise ParameterError("A session's budget is PureDP(epsilon) or ApproxDP(epsilon, delta), add_remove.")
         terms = self._terms
@@ -787,17 +788,30 @@ class Session(Shown):
                 "budget=1.0), or a role whose budget the policy knows.",
                 left="no budget",
             )
-        own = budget if budget is not None or terms is None else terms.budget or terms.data_set_budget
+        own = budget if budget is not None or terms is None else terms.own
+        if budget is not None and known and not from_policy:
+            self._check_not_raised(budget)
         self._purse = SessionAccount(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
         if self.preview:
             return
         if not shared:
             self.ledger.open_account(lineage=self.lineage, limit=whole)
-        if own is not None and (budget is not None or not known):
+        if own is not None and not known:
             self.ledger.open_account(lineage=self.lineage, recipient=self.recipient, limit=own, role=self.role)
             known = True
         opened = [None, self.recipient] if known else [None]
         self._opened = self._opened | {(name, "add_remove") for name in opened}
+
+    def _check_not_raised(self, budget: PureDP | ApproxDP) -> None:
+        """Raise if a number without a role gives more than the ledger was told last: nobody has said who decided it."""
+        last, wanted = self.ledger.last_limit(lineage=self.lineage, recipient=self.recipient), Limit.of(budget)
+        if last is not None and wanted.exceeds(last):
+            raise BudgetError(
+                f"A budget for '{self.recipient}' is open with another limit ({last}). Asked for {wanted}, which is "
+                f"more. The owner says so first: ledger.change_limit(lineage={self.lineage!r}, recipient="
+                f"{self.recipient!r}, limit=..., by='your name').",
+                asked=str(wanted),
+            )
 
     def _known_role(self) -> str | None:
         """Return the role in which the ledger knows this recipient, if the policy has such a role."""

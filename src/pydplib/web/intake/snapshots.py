@@ -230,8 +230,11 @@ def publish(
     if snapshot.published is not None:
         return
     with recorded(actor, project=snapshot.project) as log:
-        Project.objects.select_for_update().get(pk=snapshot.project_id)  # no newer one is published meanwhile
+        project = Project.objects.select_for_update().get(pk=snapshot.project_id)  # no newer one is published meanwhile
         check_newest(snapshot)
+        if project.policy.delta_for(size) < project.delta:  # for good: more later would be a larger budget
+            project.delta = project.policy.delta_for(size)
+            project.save(update_fields=["delta"])
         snapshot.published = timezone.now()
         snapshot.schema = replace(Schema.from_json(snapshot.schema), size=size).to_json()
         snapshot.size_nano_epsilon = None if size_epsilon is None else round(size_epsilon * 10**9)
