@@ -9,7 +9,7 @@ from django import forms
 from django.conf import settings
 
 from pydplib.engine import Bins, OneRow, RowCondition
-from pydplib.engine.persons import can_order
+from pydplib.engine.persons import orderable_columns
 from pydplib.errors import PydplibError
 from pydplib.release import Question
 from pydplib.release.grids import nice_edges
@@ -203,7 +203,8 @@ class QuestionForm(forms.Form):
     def _add_person(self) -> dict[str, Any] | None:
         """Ask which record of each person counts, and for a condition on it."""
         schema = self.offer.schema
-        order = [name for name in self.offer.filters if schema.person is not None and can_order(schema, name)]
+        fit = orderable_columns(schema) if schema.person is not None else ()
+        order = [name for name in fit if name in self.offer.filters]
         if not order:
             return None
         rules = [("", "All records, each person limited"), ("first", "The first"), ("last", "The last"),

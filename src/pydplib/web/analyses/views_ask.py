@@ -67,35 +67,51 @@ def analysis_entry(request: HttpRequest, entry: str) -> HttpResponse:
 
 
 def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
-    form = QuestionForm(request.POST, offer=offer)
+    form, refusal = QuestionForm(request.POST, offer=offer), None
+    # Signs that cannot be printed go: a database refuses some of them, and it is paid by then.
+    words = ("".join(filter(str.isprintable, word)) for word in request.POST.get("title", "").split())
+    title = " ".join(filter(None, words))[:120]
+    if form.is_valid() and form.question is not None:
+        try:
+            made = ask(
+                request.project,
+                request.user,
+                request.member,
+                form.question,
+                form.noise,
+                title=title,
+                table=offer.snapshot.group,
+                at_most=_agreed(request.POST) / NANO,
+            )
+        except PydplibError as error:
+            refusal = error
+        else:
+            _thank(request, free=made.was_free)
+            return redirect("analysis", key=made.key)
+    return _not_paid(request, form, refusal)
+
+
+def _thank(request: HttpRequest, *, free: bool) -> None:
+    if free:
+        messages.info(request, "Your organisation had asked this before: here is the same answer, for nothing.")
+    else:
+        messages.success(request, "Paid and answered. The same question again gives the same answer, for nothing.")
+
+
+def _not_paid(request: HttpRequest, form: QuestionForm, refusal: PydplibError | None) -> HttpResponse:
+    """Return the form again with its price of this moment, and what stood in the way."""
     values = _shown(request, form)
     price: Price | None = values["price"]
-    if price is None or form.question is None:
+    if price is None:
         return render(request, "analyses/new.html", values, status=403 if values["denied"] else 422)
     if price.total > _agreed(request.POST):
         values["changed"] = True
         return render(request, "analyses/new.html", values, status=422)
-    # Signs that cannot be printed go: a database refuses some of them, and it is paid by then.
-    words = ("".join(filter(str.isprintable, word)) for word in request.POST.get("title", "").split())
-    title = " ".join(filter(None, words))[:120]
-    try:
-        made = ask(
-            request.project,
-            request.user,
-            request.member,
-            form.question,
-            form.noise,
-            title=title,
-            table=offer.snapshot.group,
-        )
-    except (BudgetError, PolicyError, EngineError) as refusal:
-        values |= {"refusal": _refusal(request, refusal), "price": None}
-        return render(request, "analyses/new.html", values, status=refusal.http_status)
-    if price.free:
-        messages.info(request, "Your organisation had asked this before: here is the same answer, for nothing.")
-    else:
-        messages.success(request, "Paid and answered. The same question again gives the same answer, for nothing.")
-    return redirect("analysis", key=made.key)
+    assert refusal is not None, "a form that has a price has a question, and it was asked"
+    if not isinstance(refusal, BudgetError | PolicyError | EngineError):
+        raise refusal
+    values |= {"refusal": _refusal(request, refusal), "price": None}
+    return render(request, "analyses/new.html", values, status=refusal.http_status)
 
 
 def _table(request: HttpRequest) -> str:
