@@ -23,7 +23,7 @@ from pydplib.policy import ROLES, Policy, can_use
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.sessions import limit_today, recipient_of
-from pydplib.web.design.values import epsilon, epsilon_left
+from pydplib.web.design.values import epsilon, epsilon_left, points, points_left
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital, User
@@ -79,9 +79,9 @@ class BudgetState:
 
     @property
     def most_words(self) -> str:
-        """The dearest question for readers, rounded down; empty where it is what is left."""
-        shown = epsilon_left(self.most)
-        return "" if shown == epsilon_left(self.left) else shown
+        """The most expensive question for readers, in points, rounded down; empty where it is what is left."""
+        shown = points_left(self.most, self.total)
+        return "" if shown == points_left(self.left, self.total) else f"{shown} points"
 
     def pays(self, price: float) -> int:
         """Return how many further questions of one price it pays, each as the ledger would; at most 999."""
@@ -120,16 +120,18 @@ class Forecast:
         until: The day on which it ends at the present pace; none if nothing was asked lately, or it lasts ten years.
         usual: The usual price of a question (the median); none before the first.
         more: How many further questions of that price it pays.
+        total: The whole budget.
     """
 
     until: dt.date | None
     usual: float | None
     more: int | None
+    total: float = 0.0
 
     @property
     def usual_words(self) -> str:
-        """The usual price as a page shows it."""
-        return "" if self.usual is None else epsilon(self.usual)
+        """The usual price as a page shows it, in points."""
+        return "" if self.usual is None else f"{points(self.usual, self.total)} points"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ class Booking:
     who: str
     words: str
     cost: str
+    epsilon: float | None
     role: str
     analysis: str
     refused: bool
@@ -165,6 +168,17 @@ def own_purse(project: Project, user: User, place: Member) -> BudgetState | None
         if account.limit.relation == "add_remove":
             return _purse(user.hospital.name, account, limit_today(account, own), entries)
     return BudgetState(user.hospital.name, 0.0, own.epsilon)
+
+
+def budget_total(project: Project, place: Member) -> float:
+    """Return the whole budget of a member's organisation by the policy of today: what points are parts of."""
+    try:
+        terms = project.policy.terms(
+            place.role, groups=tuple(place.groups), project=project.key, on=timezone.localdate()
+        )
+    except PolicyError:
+        return project.data_set_budget
+    return (terms.budget or terms.data_set_budget).epsilon
 
 
 def all_purses(project: Project) -> tuple[list[BudgetState], BudgetState]:
@@ -238,7 +252,7 @@ def forecast(
     pace = sum(cost for time, cost in paid if time >= since) / days
     left = purse.left / pace if pace else math.inf
     until = (now + dt.timedelta(days=left)).date() if left < 3652 else None
-    return Forecast(until, usual, purse.pays(usual))
+    return Forecast(until, usual, purse.pays(usual), purse.total)
 
 
 class Bookings(Sequence[Booking]):
@@ -294,6 +308,9 @@ class Bookings(Sequence[Booking]):
                     cost=""
                     if entry.cost is None or entry.cost.nano_epsilon is None
                     else show_nano(entry.cost.nano_epsilon),
+                    epsilon=None
+                    if entry.cost is None or entry.cost.nano_epsilon is None
+                    else entry.cost.nano_epsilon / NANO,
                     role=entry.role or "",
                     analysis=item.key if item else "",
                     refused=entry.kind == "refusal",
