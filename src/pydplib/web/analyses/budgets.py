@@ -74,7 +74,7 @@ class BudgetState:
 
     @property
     def most(self) -> float:
-        """The dearest single question that it still pays: less than what is left, after many small ones."""
+        """The most expensive single question that it still pays: less than what is left, after many small ones."""
         return self.left if self.account is None else min(self.left, remaining(*self.account).epsilon)
 
     @property
