@@ -181,6 +181,10 @@ class Mean(OfColumn):
         percent = 100 * noise.expected(each) / (noise.high - noise.low)
         return Expected(noise.margin(each, confidence), noise_percent=percent)
 
+    def span(self, facts: Facts, noise: MeanNoise, rows: float) -> float:
+        """The public range of the column."""
+        return noise.high - noise.low
+
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return 3/4 D / (target M), M the range of an even group."""
         return 0.75 * facts.rows / (target * each)

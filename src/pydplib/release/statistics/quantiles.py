@@ -394,6 +394,10 @@ class OfRanks(OfColumn):
         percent = None if each is None else 100 * noise.expected(noise.worst) / each
         return Expected(noise.margin(noise.worst, confidence), "ranks", percent)
 
+    def span(self, facts: Facts, noise: QuantilesNoise, rows: float) -> float:
+        """The ranks of the group."""
+        return rows
+
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return the epsilon whose scale in ranks is ``target`` times an even group."""
         noise = self.noise(facts, Fraction(1))

@@ -564,6 +564,13 @@ class Question:
         """
         raise NotImplementedError
 
+    def span(self, facts: Facts, noise: Any, rows: float) -> float | None:
+        """Return all that is possible for one group of this many rows, in the unit of its margin; none: nobody can say.
+
+        A margin of more than a quarter of it leaves hardly anything to learn.
+        """
+        return None
+
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return the epsilon at which the expected noise is ``target`` times the reference magnitude.
 

@@ -278,6 +278,10 @@ class Variance(OfColumn):
             return Expected(None)
         return Expected(noise.margin(each, confidence), noise_percent=100 * noise.expected(each) / (noise.most / 3))
 
+    def span(self, facts: Facts, noise: VarianceNoise, rows: float) -> float:
+        """The largest variance within the bounds."""
+        return noise.most
+
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return 7/9 D / (share target M), M the variance of evenly spread values (R^2/12)."""
         return 7 / 9 * 3 * facts.rows / (float(SQUARES_SHARE) * target * each)
