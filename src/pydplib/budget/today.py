@@ -39,7 +39,7 @@ class Today:
     """What the terms of today give, which may be less than what was opened; it is never more.
 
     Args:
-        recipient: What the recipient may spend in all; None for whatever was opened.
+        recipient: What the recipient may spend in total; None for whatever was opened.
         data_set: What all recipients together may spend; None for whatever was opened.
 
     Examples:

@@ -1,4 +1,4 @@
-"""Polars: the same plan in Polars' own lazy expressions, a second voice beside the SQL."""
+"""Polars: the same plan in Polars' own lazy expressions, a second voice next to the SQL."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Numbers: TypeAlias = Sequence[float] | np.ndarray[Any, Any]
 Labels: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
 
 ORIGINAL_SHOWN = "Shows the original values as well: for the data owner only."
-"""What a caption says where the owner had the original drawn beside a release."""
+"""What a caption says where the owner had the original drawn next to a release."""
 
 
 def empty_figure(x_title: str, y_title: str, title: str, caption: str, height: int) -> Figure:

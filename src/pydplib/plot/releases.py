@@ -26,7 +26,7 @@ from pydplib.release.words import show_margin, words_of
 
 KINDS = ("bar", "points", "heatmap", "box", "bubbles")
 """How a release can be drawn; by default what suits its statistic and axes."""
-_BESIDE = ("bar", "points")  # kinds that have room for the original beside the release
+_BESIDE = ("bar", "points")  # kinds that have room for the original next to the release
 _PER_CELL = ("values", "low", "high", "margins", "sizes", "doubtful", "noisy")
 _FEW_ROWS = 30  # a group of fewer rows, by its noisy number, is small
 _MOSTLY = 0.75  # of the cells of a group: one in twenty intervals misses, so some of many cells look real
@@ -42,7 +42,7 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
 
     Args:
         release: A ``Release``.
-        original: For the owner only: the exact values, in the shape of ``release.value``, beside bars or points.
+        original: For the owner only: the exact values, in the shape of ``release.value``, next to bars or points.
         kind: ``"bar"``, ``"points"``, ``"heatmap"``, ``"box"`` or ``"bubbles"``.
         title: What the figure shows; by default the question.
 
@@ -425,7 +425,7 @@ def _name_choices(figure: Figure, choices: Any) -> None:
 
 
 def _near(figure: Figure, release: Any, exact: Any) -> None:
-    """Let the y axis show the intervals large: points need no zero, and beside it no margin could be seen."""
+    """Let the y axis show the intervals large: points need no zero, and next to it no margin could be seen."""
     if release.low is None or release.high is None or release.margin_unit != "value":
         return
     shown = [*release.low, *release.high, *([] if exact is None else exact.ravel().tolist())]

@@ -142,7 +142,7 @@ class Policy(Shown):
         n: int | None = None,
         on: dt.date | None = None,
     ) -> Terms:
-        """Return what a role gets; where several rows speak of it, the strictest number counts.
+        """Return what a role gets; where several rows are about it, the strictest number counts.
 
         Args:
             role: The recipient's role.

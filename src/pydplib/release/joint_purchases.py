@@ -56,7 +56,7 @@ class Together:
             raise ParameterError("each= is for pure tables: leave delta= out, or say epsilon= and delta=.")
 
     def of(self, number: int) -> tuple[Fraction, ...]:
-        """Return what each of so many questions may cost by the policy: all of epsilon, or its own part."""
+        """Return what each of this many questions may cost by the policy: all of epsilon, or its own part."""
         if self.epsilon is not None:
             return (check_epsilon(self.epsilon),) * number
         given = self.each

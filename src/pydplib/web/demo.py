@@ -20,8 +20,8 @@ from pydplib.web.people import links
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Member
 from pydplib.web.projects.setup import create_project
-from pydplib.web.reporting.free_texts import NewText
-from pydplib.web.reporting.labels import add_texts
+from pydplib.web.reporting.labels.free_texts import NewText
+from pydplib.web.reporting.labels.queue import add_texts
 from pydplib.web.tables.declared import ComputedColumn, PersonJoin, declare
 from pydplib.web.tables.models import PersonTable
 

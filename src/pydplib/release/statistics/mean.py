@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class MeanNoise(Noise):
     """Means: a ratio of two noisy sums that one person can only move together by a fixed amount.
 
-    A row at q steps above the lower bound (of ``top`` steps in all) adds q to ``above`` and top - q to
+    A row at q steps above the lower bound (of ``top`` steps in total) adds q to ``above`` and top - q to
     ``below``. Their sum is top times the number of rows, and above / (above + below) is where the mean lies
     between the bounds.
 

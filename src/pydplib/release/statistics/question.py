@@ -261,13 +261,13 @@ class Question:
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """The columns whose values the answer speaks of, besides the groups."""
+        """The columns whose values the answer is about, besides the groups."""
         column = getattr(self, "column", None)
         return () if column is None else (column,)
 
     @property
     def fields(self) -> frozenset[str]:
-        """All columns that the answer speaks of."""
+        """All columns that the answer is about."""
         return frozenset(self.measured) | {name for name, _ in self.pairs}
 
     @property

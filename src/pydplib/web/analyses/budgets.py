@@ -74,12 +74,12 @@ class BudgetState:
 
     @property
     def most(self) -> float:
-        """The dearest single question that it still pays: less than what is left, after many small ones."""
+        """The most expensive single question that it still pays: less than what is left, after many small ones."""
         return self.left if self.account is None else min(self.left, remaining(*self.account).epsilon)
 
     @property
     def most_words(self) -> str:
-        """The dearest question for readers, rounded down; empty where it is what is left."""
+        """The most expensive question for readers, rounded down; empty where it is what is left."""
         shown = epsilon_left(self.most)
         return "" if shown == epsilon_left(self.left) else shown
 

@@ -99,7 +99,7 @@ def figure_of(release: Release, *, title: str = "", original: Any = None) -> Fig
 
 
 def _colours(release: Release, title: str) -> Figure:
-    """Draw a table of two fields: the released numbers themselves, as its table twin has them."""
+    """Draw a table of two fields: the released numbers themselves, as the table next to it has them."""
     shown, _, left_out = without_noise_groups(release)
     down, across = shown.axes
     return plot.heatmap(
@@ -148,7 +148,7 @@ def _five(values: Sequence[float]) -> list[Box]:
 
 
 def table_of(release: Release, *, original: Any = None) -> tuple[list[Any], list[list[str]]]:
-    """Return heads and rows of the table twin: keys, value, margin; for the owner the original too.
+    """Return heads and rows of the table under a figure: keys, value, margin; for the owner the original too.
 
     Examples:
         >>> import pydplib as dp

@@ -321,7 +321,7 @@ class QuestionForm(forms.Form):
     noise = Accuracy()
 
     def clean(self) -> dict[str, Any]:
-        """Make the question; whatever does not fit is said beside its field."""
+        """Make the question; whatever does not fit is said next to its field."""
         values: dict[str, Any] = super().clean() or {}
         bins = {name: made for name in self._grouped() if (made := self._bins_of(name)) is not None}
         places = [str(place) for place in range(1, MOST_CONDITIONS + 1)]

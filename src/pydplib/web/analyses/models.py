@@ -74,6 +74,6 @@ def facts_of(question: str, receipt: str) -> tuple[str, int]:
 
 
 def scope_of(question: Question) -> str:
-    """Return a digest of what a question speaks of: its fields and conditions."""
+    """Return a digest of what a question is about: its fields and conditions."""
     scope = json.dumps([sorted(question.fields), sorted(question.filters)])
     return hashlib.sha256(scope.encode()).hexdigest()

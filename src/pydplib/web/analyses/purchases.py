@@ -58,9 +58,9 @@ def ask(
         user: Who asks.
         place: The user's place in it.
         question: What is asked.
-        noise: How accurate the answer shall be.
+        noise: How accurate the answer should be.
         title: What the asker calls it.
-        at_most: The most epsilon that the asker agreed to pay in all; none for whatever it costs.
+        at_most: The most epsilon that the asker agreed to pay in total; none for whatever it costs.
         table: The repeating group that is asked; empty for reports.
 
     Raises:

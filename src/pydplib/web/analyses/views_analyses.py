@@ -58,7 +58,7 @@ from pydplib.web.projects.words import plain
 @door("ask")
 @require_safe
 def analyses(request: HttpRequest) -> HttpResponse:
-    """List what the own organisation asked and what is shared with the role; for owners, everything.
+    """List what their own organisation asked and what is shared with the role; for owners, everything.
 
     Answers that dashboards paid for have a list of their own: there are many, and nobody asked for one of them alone.
     """
@@ -154,7 +154,7 @@ def analysis_share(request: HttpRequest) -> HttpResponse:
 @door("manage_data", of=Analysis)
 @require_POST
 def analysis_original(request: HttpRequest) -> HttpResponse:
-    """Show an owner the exact values beside the released ones; logged, and never stored."""
+    """Show an owner the exact values next to the released ones; logged, and never stored."""
     original = look_at_original(request.user, request.target)
     return render(request, "analyses/analysis.html", _page(request, request.target, original=original))
 
@@ -220,7 +220,7 @@ def _facts(request: HttpRequest, item: Analysis, release: Any, snapshot: Any) ->
 
 
 def _original_table(release: Any, original: Any) -> Any:
-    """Return the original of a table of two fields as a figure of its own: colours cannot lie beside colours."""
+    """Return the original of a table of two fields as a figure of its own: colours cannot lie next to colours."""
     if len(release.axes) != 2 or not release.is_count:
         return None
     down, across = release.axes

@@ -22,7 +22,7 @@ from pydplib.web.analyses.purchases import ask
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.intake.snapshots import published_tables
 from pydplib.web.projects.permissions import door
-from pydplib.web.projects.requests import binding_row
+from pydplib.web.projects.requests.submissions import binding_row
 from pydplib.web.projects.words import plain
 
 
@@ -107,7 +107,7 @@ def _table(request: HttpRequest) -> str:
 
 
 def _agreed(data: QueryDict) -> int:
-    """Return the price that stood beside the button, in nano-epsilon."""
+    """Return the price that stood next to the button, in nano-epsilon."""
     word = data.get("agreed", "")
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 20 else -1
 

@@ -1,4 +1,4 @@
-"""The doors of the API: each operation names power, scope and object; the guard asks them before the operation runs.
+"""Permissions of the API: each operation names power, scope and object; the guard asks them before the operation runs.
 
 Write an operation like this::
 
@@ -6,8 +6,8 @@ Write an operation like this::
     @entry("read_project", scope="read", of=Project)
     def read_budget(request, key: str): ...
 
-and find ``request.user``, ``request.project``, ``request.member`` and ``request.target`` as behind the doors of pages.
-An operation without ``entry`` leaves its address without a door, and the server does not start.
+and find ``request.user``, ``request.project``, ``request.member`` and ``request.target`` as in views of pages.
+An operation without ``entry`` leaves its address without a permission, and the server does not start.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pydplib.web.api.problems import answer, problem
 from pydplib.web.auditlog.log import through_token
 from pydplib.web.people.models import User
 from pydplib.web.people.permissions import Door, note_refusal
-from pydplib.web.people.second_factor import is_guarded
+from pydplib.web.people.sign_in.second_factor import is_guarded
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.permissions import find, note_stranger
 

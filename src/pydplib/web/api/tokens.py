@@ -17,9 +17,9 @@ from pydplib.errors import ParameterError, PolicyError, did_you_mean
 from pydplib.web import hooks
 from pydplib.web.api.models import ApiToken
 from pydplib.web.auditlog.log import Log, record, recorded
-from pydplib.web.people import second_factor as factor
 from pydplib.web.people.models import User, hash_of
-from pydplib.web.people.rate_limits import SKEW
+from pydplib.web.people.sign_in import second_factor as factor
+from pydplib.web.people.sign_in.rate_limits import SKEW
 
 Scope: TypeAlias = Literal["read", "ask", "export"]
 """What a token may be used for."""

@@ -31,8 +31,8 @@ from pydplib.web.dashboards.plans import PAPER_FIELDS, paper_output
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import load_snapshot, published_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
-from pydplib.web.projects.flows import flow_for
 from pydplib.web.projects.models import Member
+from pydplib.web.projects.policy.flows import flow_for
 from pydplib.web.projects.words import plain
 
 OWNER_SIZE = Fraction(1, 10)
@@ -169,7 +169,7 @@ class Bill:
 
 
 def asked_by(figure: Figure, schema: Schema) -> tuple[tuple[Question, Accuracy], ...]:
-    """Return the questions of a figure and how accurate they shall be."""
+    """Return the questions of a figure and how accurate they should be."""
     noise = Accuracy() if figure.nano_epsilon is None else Accuracy(epsilon=figure.nano_epsilon / NANO)
     if figure.kind == Kind.READY:
         return tuple((question, noise) for question in SOUND_FIGURES[figure.name].ask(schema))
@@ -191,7 +191,7 @@ def title_for(figure: Any, schema: Schema | None) -> str:
 
 
 def label_for(figure: Any) -> str:
-    """Return what the paper calls a figure, or that it is a question of the own."""
+    """Return what the paper calls a figure, or that it is a question of their own."""
     if figure.kind == Kind.PAPER:
         return CATALOGUE[figure.name].label
     return "Question" if figure.kind == Kind.QUESTION else SOUND_FIGURES[figure.name].label
@@ -327,7 +327,7 @@ def _line(dashboard: Dashboard, figure: Figure, session: Session, seen: set[str]
     try:
         asked = asked_by(figure, schema)
         if not asked:
-            return BillLine(**facts, problem=f"{facts['title']}: the snapshot has not its fields.")
+            return BillLine(**facts, problem=f"{facts['title']}: the snapshot lacks the fields it needs.")
         if needs_size:
             for question, noise in asked if session.cap is not None else ():
                 session.price(question, **noise.options())  # whether the policy opens it can be told already
@@ -348,7 +348,7 @@ def _new_prices(asked: Any, session: Session, seen: set[str]) -> Iterator[Price]
 def _paper_problem(dashboard: Dashboard, figure: Figure, schema: Schema) -> str:
     fields = PAPER_FIELDS[figure.name]
     if not set(fields) <= set(schema.columns):
-        return f"{title_for(figure, schema)}: the snapshot has not its fields."
+        return f"{title_for(figure, schema)}: the snapshot lacks the fields it needs."
     place = Member.as_role(dashboard.audience)
     decision = flow_for(
         dashboard.project, place, paper_output(dashboard.audience), purpose=dashboard.project.purpose, fields=fields

@@ -325,7 +325,7 @@ def snapshots_with(project: Project, pseudonym: str) -> list[Snapshot]:
 
 
 def load_snapshot(snapshot: Snapshot) -> Table:
-    """Return a snapshot as a table of pydplib, with the schema that was stored beside it.
+    """Return a snapshot as a table of pydplib, with the schema that was stored next to it.
 
     Raises:
         DataError: The file is gone, or is not the one that was written.
@@ -374,7 +374,7 @@ def forget(project: Project, names: list[str], pseudonyms: Collection[str] | Non
     names += [each.file for each in since if _holds(each, pseudonyms)]
     tables = published_tables(project)
     if any(each.file in names for each in tables):
-        # All tables of a snapshot go on together: an older table of lesions beside newer reports would tell who left.
+        # All tables of a snapshot go on together: an older table of lesions next to newer reports would tell who left.
         names += [each.file for each in tables if each.file not in names]
     held = Snapshot.objects.filter(project=project, file__in=names)
     replacements: list[Snapshot] = []

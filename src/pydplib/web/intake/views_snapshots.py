@@ -111,9 +111,9 @@ def snapshot_publish(request: HttpRequest) -> HttpResponse:
 @door("manage_data")
 @require_POST
 def snapshot_schedule(request: HttpRequest) -> HttpResponse:
-    """Set the rhythm in which snapshots are published by themselves."""
+    """Set how often snapshots are published automatically."""
     form = ScheduleForm(request.POST, instance=schedule_of(request.project))
     if form.is_valid():
         set_schedule(request.project, form.cleaned_data["every"], actor=request.user)
-        messages.success(request, "The rhythm is set.")
+        messages.success(request, "The schedule is saved.")
     return redirect("snapshots")

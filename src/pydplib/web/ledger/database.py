@@ -30,8 +30,8 @@ from pydplib.web.private_files import replace_whole
 class DatabaseLedger(StoreLedger):
     """Every debit is committed before a row of data is read; many servers at once never overspend.
 
-    The end of the chain is also kept in a file beside the keys, outside the database: a database
-    that was rolled back or replaced is noticed before the next question is paid. Beside it stands what
+    The end of the chain is also kept in a file next to the keys, outside the database: a database
+    that was rolled back or replaced is noticed before the next question is paid. Next to it stands what
     did not agree when the ledger was verified last, if anything: until it does, nothing is written.
 
     Args:

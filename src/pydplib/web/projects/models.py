@@ -67,7 +67,7 @@ class Project(models.Model):
         return self.members.filter(role__in=roles_with("edit_policy"), user__is_active=True)
 
     def dashboard_budget(self, audience: str) -> float | None:
-        """Return what the dashboards of an audience may spend together; none if no row speaks of it."""
+        """Return what the dashboards of an audience may spend together; none if no row is about it."""
         row = self.rules.filter(audience=audience).first()
         if row is None:
             return None
@@ -90,7 +90,7 @@ class Member(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="members")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=40, choices=ROLE_CHOICES, default=NEW_MEMBER)
-    department = models.CharField(max_length=80, blank=True)  # a radiologist sees the reports of the own one
+    department = models.CharField(max_length=80, blank=True)  # a radiologist sees the reports of their own department
     groups = models.JSONField(default=list, blank=True)  # names for policy rows such as "group:acme"
     since = models.DateTimeField(default=timezone.now, editable=False)
     role_since = models.DateTimeField(default=timezone.now)  # who became an owner later has no say in older requests

@@ -11,9 +11,9 @@ from django.utils.crypto import salted_hmac
 
 from pydplib.capture import Template
 from pydplib.web.people.models import User
-from pydplib.web.reporting.drafts import DraftConflict, save_draft
+from pydplib.web.reporting.forms.drafts import DraftConflict, save_draft
 from pydplib.web.reporting.models import Correction, Reading, Report
-from pydplib.web.reporting.template_versions import capturing_template
+from pydplib.web.reporting.report_templates.versions import capturing_template
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Desk:
         autosave: The address that keeps the draft and answers with what changed.
         leave: The address to go to when done or given up.
         finish: The words on the last button.
-        beside: What stands beside the form: a prior report, a free text, differences of two readers.
+        beside: What stands next to the form: a prior report, a free text, differences of two readers.
     """
 
     holder: Any

@@ -28,7 +28,7 @@ _MOST_PILLS, _LONGEST_PILL = 6, 32
 _SCORES = ("pirads_category", "pirads_overall")
 
 Draft = dict[str, Any]
-"""Answers as typed: what is visible and not computed; also what still has to be mended."""
+"""Answers as typed: what is visible and not computed; also what still has to be corrected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class FormResult:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something to mend or to look at, with the field it belongs to."""
+    """Something to correct or to look at, with the field it belongs to."""
 
     target: str
     label: str
@@ -96,7 +96,7 @@ def read_fields(template: Template, posted: Mapping[str, str]) -> Draft:
 
 
 def tidy(template: Template, answers: object) -> Draft:
-    """Return the draft that is kept: hidden and computed answers dropped, wrong ones kept to be mended.
+    """Return the draft that is kept: hidden and computed answers dropped, wrong ones kept to be corrected.
 
     Examples:
         >>> from pydplib.capture import builtin

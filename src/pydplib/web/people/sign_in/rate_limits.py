@@ -20,7 +20,7 @@ SKEW = dt.timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True)
 class TryLimit:
-    """So many tries in so many minutes."""
+    """This many tries in this many minutes."""
 
     tries: int
     minutes: int
@@ -87,7 +87,7 @@ def give_back(kind: str, who: object) -> None:
 
 
 def clear(kind: str, who: object) -> None:
-    """Begin anew for somebody who has shown who they are."""
+    """Begin again for somebody who has shown who they are."""
     TryCount.objects.filter(name__in=[_name(kind, who, limit) for limit in LIMITS[kind]]).delete()
 
 

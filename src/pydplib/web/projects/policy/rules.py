@@ -29,7 +29,7 @@ def is_raise(before: float | None, after: float | None) -> bool:
 
 
 def can_edit_rule(role: str, member: Member, rule: Rule) -> bool:
-    """Return whether somebody may edit a row: owners, and not a row that speaks of themselves.
+    """Return whether somebody may edit a row: owners, and not a row that is about themselves.
 
     Args:
         role: The role as it counts now.
@@ -46,7 +46,7 @@ def check_edit_rule(role: str, member: Member, rule: Rule) -> None:
 
 
 def _subject(member: Member, rule: Rule) -> str:
-    """A row that speaks of the editor is the editor's own right."""
+    """A row that is about the editor is the editor's own right."""
     own = rule.to_rule().is_for(member.role, tuple(member.groups))
     return str(member.user.username) if own else f"row {rule.audience}"
 
