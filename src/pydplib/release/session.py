@@ -318,7 +318,7 @@ class Session(Shown):
             size_cost=0 if size is None else size.cost.nano_epsilon or 0,
             at_most=agreed.at_most,
             confidence=purchase.confidence,
-            notes=(*agreed.notes, *notes),
+            notes=(*purchase.question.warnings(purchase.facts, purchase.noise, agreed.size), *agreed.notes, *notes),
         )
 
     def quote_release(

@@ -23,7 +23,6 @@ from pydplib.web.analyses.questions import (
     MOST_CONDITIONS,
     OPERATORS,
     build_question,
-    can_be_about,
     check_cells,
     edges_text,
     kind_choices,
@@ -108,7 +107,7 @@ class QuestionForm(forms.Form):
 
     def _add_subject(self) -> None:
         if self.shape.about is not None:
-            fitting = [name for name, column in self.offer.fields.items() if can_be_about(self.shape, column)]
+            fitting = [name for name, column in self.offer.fields.items() if self.shape.fits(column)]
             choices = [("", "Choose a field"), *self._named(fitting)]
             self._choose("field", self.shape.field_label, choices, required=True)
         for part in own_parts(self.shape):
@@ -123,6 +122,8 @@ class QuestionForm(forms.Form):
         if part.kind == "columns":
             self._add_columns(part)
             return
+        if part.kind == "key":
+            return  # it is asked once the group is chosen
         number = forms.IntegerField if part.kind == "whole" else forms.FloatField
         self.fields[part.form] = number(
             label=part.label,
@@ -159,11 +160,25 @@ class QuestionForm(forms.Form):
             if place > 1 and not chosen:
                 return  # the second group is asked for once there is a first one
             name = f"by{place}"
-            fitting = [other for other in self.offer.fields if other not in (own, *self._several(), *chosen)]
+            taken = (own, *self._several(), *chosen)
+            fitting = [
+                other
+                for other, column in self.offer.fields.items()
+                if other not in taken and self.shape.fits(column, place)
+            ]
             none = ("", "Choose a field" if table and place == 1 else "All together" if place == 1 else "Nothing else")
             self._choose(name, labels[place - 1], [none, *self._named(fitting)], required=table and place == 1)
             if self.data.get(name):
                 chosen.append(self.data[name])
+                self._add_key(place)
+
+    def _add_key(self, place: int) -> None:
+        """Add the choice of one value of the first group, where a statistic asks for it and the group has a list."""
+        column = self.offer.fields.get(self.data["by1"])
+        listed = [] if column is None or column.is_binned else [(str(v), column.write(v)) for v in column.listed]
+        for part in own_parts(self.shape):
+            if part.kind == "key" and place == 1 and listed:
+                self._choose(part.form, part.label, [("", f"The first: {listed[0][1]}"), *listed[1:]])
 
     def _add_bins(self) -> None:
         for name in self._grouped():
@@ -356,7 +371,9 @@ class QuestionForm(forms.Form):
                 bins=bins,
                 where=where,
                 own={
-                    part.name: found for part in own_parts(self.shape) if (found := values.get(part.form)) is not None
+                    part.name: found
+                    for part in own_parts(self.shape)
+                    if (found := values.get(part.form)) not in (None, "")
                 },
                 any_of=values.get("match") == "any",
                 per_person=OneRow(rule, (values["order"],)) if rule else None,
