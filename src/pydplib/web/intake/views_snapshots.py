@@ -14,6 +14,7 @@ from pydplib.web.intake.models import Snapshot, SnapshotJob
 from pydplib.web.intake.schedules import schedule_of, set_schedule
 from pydplib.web.intake.snapshots import (
     NOTHING_SAID,
+    USUAL_SIZE,
     check_limits,
     check_newest,
     people_in,
@@ -85,7 +86,12 @@ def snapshot_publish(request: TargetRequest[Snapshot]) -> HttpResponse:
     looks = "look" in request.POST and bool(item.file)
     if request.method == "GET" or looks:
         first = "declared" if before["size"] else "noisy" if before["size_epsilon"] else "private"
-        values: dict[str, object] = {"size": first, "people": before["size"], "limit_epsilon": before["limit_epsilon"]}
+        values: dict[str, object] = {
+            "size": first,
+            "people": before["size"],
+            "epsilon": before["size_epsilon"] or USUAL_SIZE,
+            "limit_epsilon": before["limit_epsilon"],
+        }
         form = SizeForm(initial=values, counted=lambda: people_in(item))
         found = check_limits(item, actor=request.user) if looks else None
         return render(request, "intake/publish.html", {"form": form, "snapshot": item, "check": found})
