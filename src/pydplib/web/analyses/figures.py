@@ -49,7 +49,8 @@ def printed_of(release: Release, template: Template) -> Printed | None:
     names = {
         str(entry["column"]): _titles(entry["column"], template) for entry in release.question.get("variables", ())
     }
-    return kind.print_release(in_words(release, template), names)
+    printed: Printed | None = kind.print_release(in_words(release, template), names)
+    return printed
 
 
 def _titles(name: str, template: Template) -> dict[str | int, str]:

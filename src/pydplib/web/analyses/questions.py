@@ -128,7 +128,7 @@ def make_condition(name: str, column: Column, operator: str, values: Sequence[An
         raise QuestionError("Give both ends." if operator == "between" else "Give the value.")
     if operator == "between" and column.code(values[0]) > column.code(values[1]):
         raise QuestionError("The first number must not be above the second.")
-    return RowCondition(name, operator, tuple(values))  # type: ignore[arg-type]
+    return RowCondition(name, operator, tuple(values))
 
 
 def build_question(

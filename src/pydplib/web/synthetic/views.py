@@ -104,7 +104,7 @@ def _priced(request: ProjectRequest, form: SyntheticForm) -> dict[str, object]:
     if not form.is_valid():
         return {}
     try:
-        found = quote(request.project, request.user, request.member, form.asked)  # type: ignore[attr-defined]
+        found = quote(request.project, request.user, request.member, form.asked)
     except PolicyError as refusal:
         return {"denied": plain(str(refusal))}
     except PydplibError as error:

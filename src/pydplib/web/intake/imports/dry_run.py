@@ -141,7 +141,7 @@ def mend_row(row: ImportRow, fields: Mapping[str, str]) -> bool:
     row.problems = _problems(tried, repeated, _names(row.batch, template))
     row.decision = _Decision.FIXED if tried.ok and not repeated else _Decision.LEAVE_OUT
     row.save()
-    return row.decision == _Decision.FIXED
+    return bool(row.decision == _Decision.FIXED)
 
 
 def decide(row: ImportRow, decision: str) -> None:
