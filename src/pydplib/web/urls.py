@@ -25,6 +25,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("pydplib.web.synthetic.urls")),
     path("", include("pydplib.web.attacks.urls")),
     path("", include("pydplib.web.api.urls")),
+    path("", include("pydplib.web.notices.urls")),
 ]
 if settings.CONFIGURATION.gallery:  # only where the operator switched it on: PYDPLIB_GALLERY=1
     urlpatterns += [
