@@ -167,8 +167,12 @@ def test_reports_are_sorted_by_columns_and_views_are_kept_for_their_owner(world:
     first = world.draft
     Report.objects.filter(pk=first.pk).update(department="alpha", changed=timezone.now() - dt.timedelta(days=3))
     second = Report.objects.create(
-        project=first.project, patient=first.patient, template=first.template, author=world.users["owner"], department="omega"
-    )  # fmt: skip
+        project=first.project,
+        patient=first.patient,
+        template=first.template,
+        author=world.users["owner"],
+        department="omega",
+    )
     client = world.clients["owner"]
 
     def order(query: str) -> list[str]:
