@@ -35,8 +35,8 @@ class Configuration:
         least_epsilon: The least that a paid question costs.
         questions_per_day: The most paid questions of one organisation in one project in 24 hours.
         address: Where browsers reach the server, such as ``https://edc.example``: for links in notices.
-        mail_url: The mail server for notices, ``smtps://USER@HOST:465``, or ``smtp://USER@HOST:587`` with STARTTLS. Without
-            it no mail is sent.
+        mail_url: The mail server for notices, ``smtps://USER@HOST:465``, or ``smtp://USER@HOST:587`` with STARTTLS.
+            Without it no mail is sent.
         mail_password: The password of that user, from the file that the environment names.
         mail_from: The sender of notices.
         webhook_url: Where notices are posted as well, ``https://HOST/PATH``; none posts nothing.

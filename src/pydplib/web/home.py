@@ -27,11 +27,11 @@ from pydplib.web.exports.releases import recalls_for
 from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import User
 from pydplib.web.people.permissions import second_factor_detour, signed_in
-from pydplib.web.people.second_factor import is_guarded
-from pydplib.web.projects.fields import titles_in
-from pydplib.web.projects.invitations import invitations_for
+from pydplib.web.people.sign_in.second_factor import is_guarded
+from pydplib.web.projects.members.invitations import invitations_for
 from pydplib.web.projects.models import AccessRequest, Member, Project
 from pydplib.web.projects.permissions import memberships
+from pydplib.web.projects.policy.fields import titles_in
 from pydplib.web.projects.setup import can_create_project
 from pydplib.web.projects.words import request_words
 from pydplib.web.reporting.models import Report
@@ -150,7 +150,7 @@ def _budget(project: Project, place: Member, user: User) -> Budget | None:
 
 
 def low_budgets(cards: list[Card]) -> list[tuple[Card, Any]]:
-    """Return budgets of which most is spent: the own ones, and for owners and officers everybody's."""
+    """Return budgets of which most is spent: their own ones, and for owners and officers everybody's."""
     found: list[tuple[Card, Any]] = []
     for card in cards:
         if card.place.can("read_all_ledgers"):

@@ -28,7 +28,7 @@ from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_tables
 from pydplib.web.navigation import ITEMS, current_place
 from pydplib.web.people.permissions import second_factor_detour, signed_in
-from pydplib.web.people.second_factor import is_guarded
+from pydplib.web.people.sign_in.second_factor import is_guarded
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.permissions import memberships
 from pydplib.web.reporting.lists import reports_visible_to

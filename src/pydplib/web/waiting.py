@@ -18,7 +18,7 @@ from pydplib.web.exports.models import Export
 from pydplib.web.intake.models import ImportBatch, Snapshot
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import AccessRequest, Member, Project
-from pydplib.web.reporting.labels import differing_texts, texts_for
+from pydplib.web.reporting.labels.queue import differing_texts, texts_for
 from pydplib.web.reporting.models import Correction, Report
 from pydplib.web.synthetic import tables as synthetic
 from pydplib.web.synthetic.models import SyntheticPurchase

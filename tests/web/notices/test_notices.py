@@ -1,4 +1,4 @@
-"""Notices by a real mail server and a real webhook on loopback: without content, retried, never lost, never to excess."""
+"""Notices by a real mail server and a real webhook on loopback: no content, tried again, never lost, never too many."""
 
 from __future__ import annotations
 
@@ -288,11 +288,13 @@ import datetime as dt
 from django.utils import timezone
 from pydplib.web.notices import outbox
 now = timezone.now()
-print(outbox.write_notices(now), outbox.send_due(now), outbox.send_due(now + outbox.IN_HAND), outbox.send_due(now + dt.timedelta(days=2)))
+later = (now, now + outbox.IN_HAND, now + dt.timedelta(days=2))
+print(outbox.write_notices(now), *[outbox.send_due(when) for when in later])
 """
 
 
-def test_a_kill_while_sending_loses_nothing(tmp_path: Path, mail_server: Any, _database: None) -> None:
+@pytest.mark.usefixtures("_database")
+def test_a_kill_while_sending_loses_nothing(tmp_path: Path, mail_server: Any) -> None:
     with make_web_home(tmp_path / "home") as home:
         home.environment.update(
             PYDPLIB_ADDRESS=ADDRESS,

@@ -17,7 +17,7 @@ from django.utils import timezone
 from pydplib.web.notices import channels
 from pydplib.web.notices.models import Notice, NoticePreference
 from pydplib.web.people.models import User
-from pydplib.web.projects.invitations import invitations_for
+from pydplib.web.projects.members.invitations import invitations_for
 from pydplib.web.projects.models import AccessRequest, Member
 from pydplib.web.projects.permissions import projects_of
 from pydplib.web.waiting import waiting_for

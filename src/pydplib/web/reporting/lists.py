@@ -18,7 +18,7 @@ from pydplib.web.design.sorting import Sorting
 from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
-from pydplib.web.reporting.answers import headline
+from pydplib.web.reporting.forms.answers import headline
 from pydplib.web.reporting.models import Report, ReportVersion, SavedFilter
 
 

@@ -37,6 +37,8 @@ register.simple_tag(navigation.pagination, takes_context=True)
 register.simple_tag(sorting.sort_head, takes_context=True)
 register.filter(values.epsilon)
 register.filter(values.epsilon_left)
+register.filter(values.points)
+register.filter(values.points_left)
 register.filter(values.short_id)
 
 
