@@ -120,8 +120,9 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
         click.echo(f"Ready after {time.monotonic() - begun:.1f} s: {base}  (Ctrl-C ends it)")
         if open_it:
             click.launch(first)
-        ended = upkeep.tidy_by_the_hour()
+        ended = upkeep.run_by_itself()
         running.run()  # returns on Ctrl-C and SIGTERM, after the requests that are under way
-        ended.set()
+        for each in ended:
+            each.set()
         running.close()
         click.echo("\nStopped." if sys.stdout.isatty() else "Stopped.")  # on a terminal the line has a ^C in it

@@ -52,11 +52,15 @@ from pydplib.web.analyses.visibility import (
 )
 from pydplib.web.auditlog.log import record
 from pydplib.web.design.forms import seen
+from pydplib.web.design.sorting import Sorting
 from pydplib.web.design.values import points, table_cells
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot, published_tables
 from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.projects.words import plain
+
+_COLUMNS = {"when": "made", "who": "asked_by__username", "cost": "nano_epsilon", "protection": "label"}
+"""What the list of analyses is sorted by."""
 
 
 @door("ask")
@@ -68,7 +72,8 @@ def analyses(request: ProjectRequest) -> HttpResponse:
     """
     asked, of_boards = asked_and_of_dashboards(visible(request.project, request.user, request.member))
     boards = request.GET.get("of") == "dashboards"
-    page = Paginator(of_boards if boards else asked, 25).get_page(request.GET.get("page"))
+    sorting = Sorting(_COLUMNS, "-when", request.GET.get("sort", ""))
+    page = Paginator(sorting.apply(of_boards if boards else asked), 25).get_page(request.GET.get("page"))
     tables = published_tables(request.project)
     names = recipient_names()
     titles = {name: word for each in tables for name, word in titles_of(Schema.from_json(each.schema)).items()}
@@ -76,6 +81,7 @@ def analyses(request: ProjectRequest) -> HttpResponse:
     values = {
         "project": request.project,
         "page_obj": page,
+        "sorting": sorting,
         "entries": [_entry(item, request, current, titles, names, total) for item in page.object_list],
         "sees_all": request.member.can("read_all_ledgers"),
         "published": bool(tables),
