@@ -16,15 +16,16 @@ from pydplib.errors import BudgetError, EngineError, PolicyError, PydplibError, 
 from pydplib.release import Price, Question
 from pydplib.release.facts import Facts
 from pydplib.web.analyses.entries import ENTRIES, person_defaults
-from pydplib.web.analyses.figures import worth_of
+from pydplib.web.analyses.figures import figure_of, in_words, table_of, worth_of
 from pydplib.web.analyses.forms import QuestionForm
 from pydplib.web.analyses.offers import Offer, of_table, offer_for
-from pydplib.web.analyses.precision import Ladder, counted_groups, ladder_of, step_at
+from pydplib.web.analyses.precision import Ladder, counted_groups, ladder_of, size_of, step_at
 from pydplib.web.analyses.prices import quote_in
 from pydplib.web.analyses.proposals import proposals_for
 from pydplib.web.analyses.purchases import ask, release_of
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.sessions import open_session
+from pydplib.web.analyses.trials import tables_for, try_out
 from pydplib.web.design.values import points
 from pydplib.web.intake.snapshots import published_tables
 from pydplib.web.projects.permissions import door
@@ -70,6 +71,40 @@ def analysis_entry(request: HttpRequest, entry: str) -> HttpResponse:
         data.setdefault(name, value)
     form = QuestionForm(data, offer=offer, kinds=page.kinds)
     return render(request, "analyses/new.html", {**_shown(request, form), **frame})
+
+
+@door("ask")
+@require_safe
+def analysis_try(request: HttpRequest) -> HttpResponse:
+    """Show what the answer would look like: the same question and noise on a table of nobody; free, and not stored."""
+    try:
+        offer = offer_for(request.project, request.member, _table(request))
+    except PolicyError as refusal:
+        return render(request, "analyses/new.html", {**_frame(request), "closed": plain(str(refusal))})
+    form = QuestionForm(request.GET, offer=offer)
+    values = _shown(request, form)
+    if values["price"] is None or form.question is None:
+        return render(request, "analyses/new.html", values, status=403 if values["denied"] else 422)
+    session, _ = open_session(
+        request.project, request.user, request.member, preview=True, table=form.offer.snapshot.group
+    )
+    tables = tables_for(request.project, request.user, request.member, form.question)
+    chosen = next((one for one in tables if one.key == request.GET.get("on", "")), tables[0])
+    asked = form.data.urlencode()
+    values |= {"tables": tables, "chosen": chosen, "asked": asked, "back_url": f"{reverse('analysis_new')}?{asked}"}
+    try:
+        size = size_of(session, form.question)
+        release = try_out(form.question, offer.schema, values["step"].epsilon, size=size, table=chosen)
+    except QuestionError as problem:
+        return render(request, "analyses/trial.html", {**values, "problem": str(problem)}, status=422)
+    shown = in_words(release, offer.snapshot.template.template)
+    columns, rows = table_of(shown)
+    figure = figure_of(shown, title=values["words"])
+    values |= {"figure": figure.with_words(caption=TRIED), "columns": columns, "rows": rows, "worth": worth_of(shown)}
+    return render(request, "analyses/trial.html", values)
+
+
+TRIED = "A try: none of these numbers comes from the project's data. Nothing was paid."
 
 
 def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Released tables of a project for software that draws and counts: a list, and each as CSV or Parquet; reading alone."""
+"""Released tables of a project for other software: a list, and each as CSV or Parquet; reading alone."""
 
 from __future__ import annotations
 
