@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import numpy as np
 from django.utils import timezone
@@ -118,7 +117,7 @@ def _tried(
     epsilon: Fraction,
 ) -> Conclusion:
     purchase = facts.at(epsilon)
-    counted: Any = purchase.count(table)
+    counted = purchase.count(table)
     high, low = known[np.argmax(flat[known])], known[np.argmin(flat[known])]
     ranked = known[np.argsort(flat[known], kind="stable")]
     steps = flat[ranked[1:]] > flat[ranked[:-1]]  # groups that are equal have no order

@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pyarrow
@@ -42,7 +41,7 @@ class TrialTable:
 
     key: str
     title: str
-    columns: Mapping[str, Sequence[Any]] | None = None
+    columns: Mapping[str, Sequence[object]] | None = None
 
 
 MADE_UP = TrialTable("", "Made-up data")
@@ -81,18 +80,18 @@ def try_out(
         raise QuestionError("This question cannot be tried on this table: it needs more than the table has.") from None
 
 
-def _of_bought(schema: Schema, columns: Mapping[str, Sequence[Any]]) -> tuple[Schema, dict[str, Any]]:
+def _of_bought(schema: Schema, columns: Mapping[str, Sequence[object]]) -> tuple[Schema, dict[str, list[object]]]:
     """Return the schema of a synthetic table, one row each person, and its rows."""
     kept = {name: column for name, column in schema.columns.items() if name in columns}
     plain = Schema(kept, name=schema.name, lineage="trial")
     return plain, {name: list(columns[name]) for name in kept}
 
 
-def _made_up(schema: Schema, size: float | None) -> dict[str, Any]:
+def _made_up(schema: Schema, size: float | None) -> dict[str, list[object]]:
     """Return rows of nobody: middle values more often than those at the ends. Public facts alone are used."""
     count = min(MOST_ROWS, max(1, round(USUAL_ROWS if size is None else size)))
     random = np.random.default_rng(_SEED)
-    rows: dict[str, Any] = {}
+    rows: dict[str, list[object]] = {}
     for name, column in schema.stored.items():
         if name == schema.person:
             each = math.ceil(count / max(1, (1 + schema.max_rows_per_person) / 2))
@@ -107,7 +106,7 @@ def _made_up(schema: Schema, size: float | None) -> dict[str, Any]:
     return rows
 
 
-def _values(column: Column) -> list[Any]:
+def _values(column: Column) -> list[object]:
     """Return values that a column may have, from its public facts."""
     if column.choices:
         return list(column.choices)

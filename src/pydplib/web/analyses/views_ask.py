@@ -172,7 +172,7 @@ def _shown(request: HttpRequest, form: QuestionForm) -> dict[str, Any]:
     return values
 
 
-def _offered(request: HttpRequest, form: QuestionForm, question: Question) -> dict[str, Any]:
+def _offered(request: HttpRequest, form: QuestionForm, question: Question) -> dict[str, object]:
     """Return the steps of the slider, the price of the chosen one, and what would be worth more; no data are read."""
     table = form.offer.snapshot.group
     session, snapshot = open_session(request.project, request.user, request.member, preview=True, table=table)
@@ -184,7 +184,7 @@ def _offered(request: HttpRequest, form: QuestionForm, question: Question) -> di
         form.set_step(ladder.chosen, ladder.step.epsilon, proposed=chosen is None)
     price = quote_in(session, question, form.noise)
     step = ladder.step if form.has_slider else step_at(session, question, price, counts)
-    found: dict[str, Any] = {"price": price, "step": step, "ladder": ladder if form.has_slider else None}
+    found: dict[str, object] = {"price": price, "step": step, "ladder": ladder if form.has_slider else None}
     least = "at most " if price.at_most and not price.free else ""
     found["price_points"] = f"{least}{points(price.total / NANO, price.bar.total)}"
     found["price_hint"], found["here"] = "of 100 points", request.path
