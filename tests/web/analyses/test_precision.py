@@ -187,3 +187,12 @@ def test_a_clear_order_survives_and_an_even_one_does_not(study: Any) -> None:
     for role in ("Collaborator", "Third party"):
         assert told["clear"][role].direction == 100 and told["clear"][role].highest == "c"
         assert told["even"][role].order < 60
+
+
+def test_an_answer_that_is_there_is_pointed_out_before_another_one_is_paid(sized: Any, tara: Any, pay: Any) -> None:
+    assert "You have an answer to this" not in tara.get("/analyses/new", MEAN).content.decode()
+    where = pay(tara, **MEAN, precision="8").url
+    page = tara.get("/analyses/new", {**MEAN, "precision": "5"}).content.decode()
+    assert "You have an answer to this" in page and f'href="{where}"' in page
+    other = tara.get("/analyses/new", {**MEAN, "by1": "bph"}).content.decode()
+    assert "You have an answer to this" not in other

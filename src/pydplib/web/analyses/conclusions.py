@@ -100,8 +100,6 @@ def _epsilon(facts: Facts, role: str, policy: Policy, project: str, size: float)
         terms = policy.terms(role, project=project, on=timezone.localdate())
     except PolicyError:
         return None
-    if terms.noise_factor is None:
-        return None
     wanted = band_epsilon(facts, terms.noise_factor.target, size)
     used, lowered = settle_epsilon(float(wanted), terms.epsilon_cap)
     return Fraction(str(used)) if lowered else max(wanted, Fraction(1, 10**6))

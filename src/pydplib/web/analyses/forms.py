@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.http import QueryDict
 
 from pydplib.engine import Bins, OneRow, RowCondition
 from pydplib.engine.persons import can_order
@@ -65,6 +66,7 @@ class QuestionForm(forms.Form):
         kinds: The statistics that are offered, the usual one first; by default all.
     """
 
+    data: QueryDict
     use_required_attribute = False  # a choice may be changed while another is still open
 
     kind = forms.ChoiceField(

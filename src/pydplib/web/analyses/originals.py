@@ -75,9 +75,13 @@ def look_at_conclusions(user: User, analysis: Analysis, exact: NDArray[np.float6
 
 
 def _whole_rows(schema: Schema, question: Question) -> Schema:
-    if getattr(question, "of", "") == "persons":
+    """Return the schema without its limit per person, where the question does not ask for persons."""
+    per_person = set(schema.steps) & (question.fields | question.filters)
+    if getattr(question, "of", "") == "persons" or question.per_person is not None or per_person:
         return schema
     plain = json.loads(schema.to_json())
     plain.pop("person", None)
     plain.pop("max_rows_per_person", None)
+    for name in schema.steps:  # one value of each person: nothing without persons
+        plain["columns"].pop(name, None)
     return Schema.from_dict(plain)

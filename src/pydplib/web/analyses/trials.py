@@ -106,7 +106,7 @@ def _made_up(schema: Schema, size: float | None) -> dict[str, list[object]]:
     return rows
 
 
-def _values(column: Column) -> list[object]:
+def _values(column: Column) -> Sequence[object]:
     """Return values that a column may have, from its public facts."""
     if column.choices:
         return list(column.choices)

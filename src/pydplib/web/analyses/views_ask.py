@@ -19,7 +19,7 @@ from pydplib.web.analyses.entries import ENTRIES, person_defaults
 from pydplib.web.analyses.figures import figure_of, in_words, table_of, worth_of
 from pydplib.web.analyses.forms import QuestionForm
 from pydplib.web.analyses.offers import Offer, of_table, offer_for
-from pydplib.web.analyses.precision import Ladder, counted_groups, ladder_of, size_of, step_at
+from pydplib.web.analyses.precision import Ladder, answered_before, counted_groups, ladder_of, size_of, step_at
 from pydplib.web.analyses.prices import quote_in
 from pydplib.web.analyses.proposals import proposals_for
 from pydplib.web.analyses.purchases import ask, release_of
@@ -188,6 +188,8 @@ def _offered(request: HttpRequest, form: QuestionForm, question: Question) -> di
     least = "at most " if price.at_most and not price.free else ""
     found["price_points"] = f"{least}{points(price.total / NANO, price.bar.total)}"
     found["price_hint"], found["here"] = "of 100 points", request.path
+    if not price.free and not request.member.preview:
+        found["before"] = answered_before(request.project, session.recipient, snapshot.key, facts)
     if not price.free and step.light != "useful":
         found["proposals"] = proposals_for(form, session, ladder if form.has_slider else Ladder((step,), 0))
     return found
