@@ -20,6 +20,7 @@ from pydplib.web.auditlog.alerts import repeated_refusals
 from pydplib.web.auditlog.files import head_to_json, to_csv, to_json
 from pydplib.web.auditlog.lines import HOSPITAL, PROJECT, LineFilter, lines_of, narrow, show
 from pydplib.web.auditlog.log import record
+from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.auditlog.words import words_of
 from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field

@@ -67,6 +67,7 @@ class QuestionForm(forms.Form):
         kinds: The statistics that are offered, the usual one first; by default all.
     """
 
+    data: QueryDict
     use_required_attribute = False  # a choice may be changed while another is still open
 
     kind = forms.ChoiceField(

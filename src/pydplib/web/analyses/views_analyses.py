@@ -19,6 +19,7 @@ from pydplib.release import Release
 from pydplib.release.formats import TABLE_FORMATS
 from pydplib.schema import Schema
 from pydplib.web.analyses.budgets import budget_total, recipient_names
+from pydplib.web.analyses.conclusions import RUNS
 from pydplib.web.analyses.entries import ENTRIES
 from pydplib.web.analyses.figures import (
     figure_of,
@@ -33,7 +34,7 @@ from pydplib.web.analyses.figures import (
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.notebooks import cells_of, to_notebook, to_script
 from pydplib.web.analyses.offers import of_table, titles_of
-from pydplib.web.analyses.originals import look_at_original
+from pydplib.web.analyses.originals import look_at_conclusions, look_at_original
 from pydplib.web.analyses.purchases import answer_bytes, release_of
 from pydplib.web.analyses.questions import params_of, title_of
 from pydplib.web.analyses.sessions import recipient_of
@@ -170,7 +171,9 @@ def analysis_share(request: TargetRequest[Analysis]) -> HttpResponse:
 def analysis_original(request: TargetRequest[Analysis]) -> HttpResponse:
     """Show an owner the exact values next to the released ones; logged, and never stored."""
     original = look_at_original(request.user, request.target)
-    return render(request, "analyses/analysis.html", _page(request, request.target, original=original))
+    left = look_at_conclusions(request.user, request.target, original)
+    values = _page(request, request.target, original=original)
+    return render(request, "analyses/analysis.html", {**values, "conclusions": left, "runs": RUNS})
 
 
 def _page(request: ProjectRequest, item: Analysis, *, original: NDArray[np.float64] | None = None) -> dict[str, object]:
