@@ -138,7 +138,7 @@ class Browser:
             connection.close()
 
     def pay(self, fields: dict[str, str]) -> tuple[int, str, str]:
-        """Look at a price and press the button beside it; status 0 where there is no button any more."""
+        """Look at a price and press the button next to it; status 0 where there is no button any more."""
         status, _, page = self.ask("/analyses/new?" + urlencode(fields))
         assert status == 200, page[:300]
         form = re.search(r'<form method="post" action="/analyses/new".*?</form>', page, re.S)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -63,6 +64,10 @@ class Quote:
 class Ledger(Protocol):
     """Who was told how much: budgets, debits, the cache of releases and the chain that proves it."""
 
+    def reading(self) -> AbstractContextManager[None]:
+        """Let what is read inside be one state of the ledger, where reading costs something; nothing is written."""
+        ...
+
     def open_account(
         self,
         *,
@@ -102,6 +107,10 @@ class Ledger(Protocol):
 
     def is_paid(self, key: ReleaseKey, *, recipient: str) -> bool:
         """Tell whether a recipient has paid for this release already: asking again is free."""
+        ...
+
+    def stored(self, key: ReleaseKey, *, recipient: str) -> bytes | None:
+        """Return the answer that a recipient has paid for before, if it is there; reads only."""
         ...
 
     def is_paid_by_data_set(self, key: ReleaseKey) -> bool:

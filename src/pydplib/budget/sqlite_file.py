@@ -67,7 +67,7 @@ def open_to_read(path: Path, *, busy_seconds: float) -> tuple[sqlite3.Connection
         try:
             _is_empty(db)
         except sqlite3.OperationalError:
-            # SQLite cannot put its shared-memory file beside it: then nobody else writes it either.
+            # SQLite cannot put its shared-memory file next to it: then nobody else writes it either.
             db.close()
             newest = path.with_name(path.name + "-wal")
             if newest.exists() and newest.stat().st_size:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -50,6 +51,11 @@ class StoreLedger(ABC):
     def _signed(self, details: dict[str, Any]) -> dict[str, Any]:
         """Return an entry's details with the ledger's name, so that the chain knows whose it is."""
         return {**details, "ledger": self.name}
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let what is read inside be one state of the ledger, where reading costs something; nothing is written."""
+        yield
 
     def open_account(
         self,
@@ -140,8 +146,8 @@ class StoreLedger(ABC):
             recipient: Who gets the answer and pays.
             role: The recipient's role, for the record.
             limits: What may be spent by the policy of the day. It is compared with the sums in the transaction of the
-                debit, so many at once never spend more, and is written into the entry. Without it, the limits that the
-                ledger was told last.
+                debit, so that parallel debits never exceed it, and written into the entry. Without it, the limits
+                that the ledger was told last.
 
         Raises:
             BudgetError: With ``asked`` and ``left``; nothing was spent.
@@ -192,6 +198,13 @@ class StoreLedger(ABC):
         recipient = check_name("recipient", recipient)
         with self._snapshot() as store:
             return store.get_payment(key.digest, recipient) is not None
+
+    def stored(self, key: ReleaseKey, *, recipient: str) -> bytes | None:
+        """Return the answer that a recipient has paid for before, if it is there; reads only."""
+        recipient = check_name("recipient", recipient)
+        with self._snapshot() as store:
+            found = workflow.find(store, key, recipient=recipient, role=UNSPECIFIED)
+        return None if found is None else found.payload
 
     def is_paid_by_data_set(self, key: ReleaseKey) -> bool:
         """Tell whether somebody has paid for this release already: the data set does not pay for it again."""

@@ -175,7 +175,7 @@ class _Replayed:
         self._check_sums(entry, names)
         asked = (entry.question_hash, entry.lineage, entry.details.get("snapshot"))
         if self.questions.setdefault(entry.release, asked) != asked:
-            raise _damaged(f"entry {entry.number} speaks of another question than the one that was reserved")
+            raise _damaged(f"entry {entry.number} is about another question than the one that was reserved")
         self.payments.add((entry.release, entry.recipient, entry.number))
 
     def _check_sums(self, entry: Entry, names: list[AccountName]) -> None:

@@ -101,7 +101,7 @@ def release_records(values: Any, column: Column, *, epsilon: float, rows_per_per
     """Return every record with noise of its own: not even the table's keeper has to be trusted with the output.
 
     A person's privacy loss is ``rows_per_person`` times ``epsilon``, and adds up over columns. The output must be
-    stored and given again: drawn anew, the noise averages out.
+    stored and given again: drawn again, the noise averages out.
 
     Proof: numbers: clamped to the public bounds, rounded to a grid of 2^-12 of the range; two records are at most
     ``top`` steps apart, and exact discrete Laplace noise of scale top / epsilon is epsilon-DP for each. Categories

@@ -6,8 +6,9 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
 from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
@@ -66,9 +67,6 @@ Conflict = Literal["privacy", "refuse"]
 
 class _Written(Protocol):
     def to_json(self) -> str: ...
-
-
-Answered = TypeVar("Answered", bound=_Written)
 
 
 class Session(Shown):
@@ -160,6 +158,10 @@ class Session(Shown):
                 self.role, groups=self.groups, project=self.lineage, n=table.schema.size, on=_today()
             )
         self._bought: list[MeasuredTables] | None = None
+        self._asked: Facts | None = None
+        self._priced: tuple[object, ...] = ()
+        self._unpaid: str | None = None
+        self._received: dict[str, Release] = {}
         self._open(given, show_data_set, from_policy=role is not None)
 
     @property
@@ -251,13 +253,20 @@ class Session(Shown):
     def _limit_question(self, epsilon: Fraction) -> Purchase:
         return Facts.of(RowsPerPerson(), self.table.schema).at(epsilon)
 
+    def facts_of(self, question: Question) -> Facts:
+        """Return a question against this table's schema; it is checked once while it is priced, paid and answered."""
+        if self._asked is None or self._asked.question is not question:
+            self._asked = Facts.of(question, self.table.schema)
+        return self._asked
+
     def _stored(self, purchase: Purchase) -> Release | None:
         """Return an answer that this recipient has paid for. If it never came (a crash), nobody looks now."""
         key = self._key(purchase)
-        if not self._is_paid(key):
-            return None
-        stored = self.ledger.reserve(key, recipient=self.recipient, role=self.role or UNSPECIFIED).payload
-        return None if stored is None else Release.from_json(stored)
+        if key.digest not in self._received:
+            stored = self.ledger.stored(key, recipient=self.recipient)
+            if stored is not None:
+                self._received[key.digest] = Release.from_json(stored)
+        return self._received.get(key.digest)
 
     def price(
         self,
@@ -282,7 +291,10 @@ class Session(Shown):
             >>> session.price(dp.Count(), noise_factor="high").epsilon
             0.00740733
         """
-        asked = Accuracy(epsilon, margin, noise_factor, delta, confidence)
+        with self.ledger.reading():
+            return self._price(question, Accuracy(epsilon, margin, noise_factor, delta, confidence))
+
+    def _price(self, question: Question, asked: Accuracy) -> Price:
         known = self._known(question, asked)
         if known is not None:
             return Price.of_known(known, self.remaining, self.quote().bar)
@@ -306,7 +318,7 @@ class Session(Shown):
             size_cost=0 if size is None else size.cost.nano_epsilon or 0,
             at_most=agreed.at_most,
             confidence=purchase.confidence,
-            notes=(*agreed.notes, *notes),
+            notes=(*purchase.question.warnings(purchase.facts, purchase.noise, agreed.size), *agreed.notes, *notes),
         )
 
     def quote_release(
@@ -320,6 +332,7 @@ class Session(Shown):
             at_most: Whether the cost is only an upper bound: then nobody knows which release it will be.
         """
         free = not at_most and self._is_paid(key)
+        self._unpaid = None if free else key.digest
         costs = () if free else (*(() if size is None else (size.cost,)), key.cost)
         quote, notes = self._purse.quote(*costs), list[str]()
         if self._purse.shows_whole:
@@ -363,7 +376,7 @@ class Session(Shown):
         known = self._known(question, asked)
         if known is not None:
             return known
-        agreed, purchase = self._agree(question, asked, buy=True)
+        agreed, purchase = self._taken_price(question, asked) or self._agree(question, asked, buy=True)
         with telling(agreed.remarks):
             return self._answer(purchase, agreed)
 
@@ -542,7 +555,7 @@ class Session(Shown):
         """Return an answer that this recipient's tables tell for nothing, if it is as accurate as what is asked for."""
         if not isinstance(question, Counting) or asked.delta is not None or not self.bought:
             return None
-        facts, margin = Facts.of(question, self.table.schema), None
+        facts, margin = self.facts_of(question), None
         if any(said is not None for said in (asked.epsilon, asked.margin, asked.noise_factor)):
             agreed, purchase = self._agree(question, asked, buy=False)
             if self._is_paid(self._key(purchase)):
@@ -590,7 +603,11 @@ class Session(Shown):
 
     def _size_question(self, epsilon: float | None = None) -> Purchase | None:
         loss = self.size_epsilon if epsilon is None else check_epsilon(epsilon)
-        return None if loss is None else Facts.of(Count(), self.table.schema).at(loss)
+        return None if loss is None else self._rows.at(loss)
+
+    @cached_property
+    def _rows(self) -> Facts:
+        return Facts.of(Count(), self.table.schema)
 
     @property
     def cap(self) -> float | None:
@@ -604,12 +621,21 @@ class Session(Shown):
 
     def _agree(self, question: Question, asked: Accuracy, *, buy: bool) -> tuple[Agreement, Purchase]:
         """Return a question's epsilon and all that follows from it, if the policy lets such an answer out."""
-        facts = Facts.of(question, self.table.schema)
+        facts = self.facts_of(question)
         agreed = agree(self, facts, asked, buy=buy)
         delta = delta_of(self, facts, asked.delta)
         purchase = facts.at(agreed.epsilon, delta, confidence=asked.confidence)
         self._check(purchase, agreed.label)
+        if not buy and not agreed.at_most:
+            self._priced = (question, asked, _today(), agreed, purchase)
         return agreed, purchase
+
+    def _taken_price(self, question: Question, asked: Accuracy) -> tuple[Agreement, Purchase] | None:
+        """Return what the price agreed on that was shown last, once, if it is this question that is paid for today."""
+        priced, self._priced = self._priced, ()
+        if not priced or priced[0] is not question or priced[1:3] != (asked, _today()):
+            return None
+        return cast(tuple[Agreement, Purchase], priced[3:])
 
     def _check(self, purchase: Purchase, label: OutputLabel) -> None:
         question = purchase.question
@@ -656,13 +682,17 @@ class Session(Shown):
         reservation = self.pay(key, purchase.plans)
         payload = reservation.payload
         if payload is None:
-            release = self.look(lambda: purchase.answer(purchase.count(self.table)))
-            payload = self.ledger.finish(reservation, replace(release, key=key.digest).to_json().encode())
+
+            def look() -> Release:
+                return replace(purchase.answer(purchase.count(self.table)), key=key.digest)
+
+            payload = self.ledger.finish(reservation, self.look(look))
         return self._handed(Release.from_json(payload), purchase, agreed, reservation)
 
     def pay(self, key: ReleaseKey, plans: Iterable[Plan]) -> Reservation:
         """Debit a release, or find that it was paid before; whatever can be known to fail fails first."""
-        if not self._is_paid(key):
+        known, self._unpaid = self._unpaid == key.digest, None  # the price has looked just now
+        if known or not self._is_paid(key):
             self.check_may_release()
             self._check_types(plans)
             self._check_ready()
@@ -675,12 +705,11 @@ class Session(Shown):
                 raise
             raise BudgetError(f"{refusal} {self._whole_words()}", asked=refusal.asked) from None
 
-    def look(self, answer: Callable[[], Answered]) -> Answered:
-        """Count and add noise: the debit is stored. Whatever goes wrong from here on is said without a word of why."""
-        found: Answered | None = None
+    def look(self, answer: Callable[[], _Written]) -> bytes:
+        """Count, add noise and write the answer: the debit is stored. What goes wrong is said without a word of why."""
+        found: bytes | None = None
         try:
-            found = answer()
-            found.to_json()  # what cannot be written must fail here, too
+            found = answer().to_json().encode()
         except Exception:  # an error's text or kind could tell of the data
             found = None
         if found is None:
@@ -751,7 +780,8 @@ class Session(Shown):
             raise ParameterError("A session's budget is PureDP(epsilon) or ApproxDP(epsilon, delta), add_remove.")
         terms = self._terms
         whole = ApproxDP(self.policy.data_set_budget, self.policy.delta_for(self.table.schema.size))
-        known = self.has_account(self.recipient)
+        with self.ledger.reading():
+            known, shared = self.has_account(self.recipient), self.has_account(None)
         if budget is None and terms is None and not known:
             raise BudgetError(
                 f"No budget is open for '{self.recipient}', and none was given: Session(..., "
@@ -764,10 +794,13 @@ class Session(Shown):
         self._purse = SessionAccount(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
         if self.preview:
             return
-        if not self.has_account(None):
+        if not shared:
             self.ledger.open_account(lineage=self.lineage, limit=whole)
         if own is not None and not known:
             self.ledger.open_account(lineage=self.lineage, recipient=self.recipient, limit=own, role=self.role)
+            known = True
+        opened = [None, self.recipient] if known else [None]
+        self._opened = self._opened | {(name, "add_remove") for name in opened}
 
     def _check_not_raised(self, budget: PureDP | ApproxDP) -> None:
         """Raise if a number without a role gives more than the ledger was told last: nobody has said who decided it."""

@@ -36,7 +36,7 @@ class Offer:
     Args:
         snapshot: The published state of the data.
         schema: Its public facts.
-        fields: Fields that answers may speak of.
+        fields: Fields that answers may mention.
         filters: Fields that conditions may use.
         factors: Noise factors that the role may ask for, its own first.
         cap: The most epsilon of one question; none for no cap.

@@ -25,7 +25,7 @@ class DashboardPurse:
 
 
 def purses(project: Project) -> list[DashboardPurse]:
-    """Return the budget of every audience that the policy speaks of."""
+    """Return the budget of every audience that the policy is about."""
     ledger = DatabaseLedger()
     found = []
     for audience, title in AUDIENCES:

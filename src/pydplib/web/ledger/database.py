@@ -30,8 +30,8 @@ from pydplib.web.private_files import replace_whole
 class DatabaseLedger(StoreLedger):
     """Every debit is committed before a row of data is read; many servers at once never overspend.
 
-    The end of the chain is also kept in a file beside the keys, outside the database: a database
-    that was rolled back or replaced is noticed before the next question is paid. Beside it stands what
+    The end of the chain is also kept in a file next to the keys, outside the database: a database
+    that was rolled back or replaced is noticed before the next question is paid. Next to it stands what
     did not agree when the ledger was verified last, if anything: until it does, nothing is written.
 
     Args:
@@ -40,6 +40,7 @@ class DatabaseLedger(StoreLedger):
 
     def __init__(self, head_file: Path | None = None) -> None:
         self.head_file = head_file or settings.CONFIGURATION.home / "ledger.head.json"
+        self._view: DatabaseStore | None = None
 
     @property
     def damage_file(self) -> Path:
@@ -110,7 +111,19 @@ class DatabaseLedger(StoreLedger):
             self._write_head(Head(name, *after))
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let what is read inside be one state of the ledger, checked once; one request, one thread."""
+        with self._snapshot() as self._view:
+            try:
+                yield
+            finally:
+                self._view = None
+
+    @contextmanager
     def _snapshot(self) -> Iterator[DatabaseStore]:
+        if self._view is not None:
+            yield self._view
+            return
         try:
             for last_try in (False, True):
                 # The file before the tables: others go on writing, and read later it would be ahead of what we see.
@@ -176,8 +189,7 @@ class DatabaseLedger(StoreLedger):
                     "from the server's home."
                 )
             return
-        entry = store.get_entry(known.entries)
-        at = known.hash if known.entries == 0 else (entry.hash if entry else None)
+        at = known.hash if known.entries == 0 else store.hash_of(known.entries)
         try:
             check_head(known, ledger=name, entries=store.last_link()[0], hash_at=at)
         except LedgerError as fault:

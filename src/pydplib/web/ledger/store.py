@@ -101,6 +101,11 @@ class DatabaseStore:
         row = rows.Entry.objects.filter(number=number).first()
         return None if row is None else Entry.from_body(row.body, row.hash)
 
+    def hash_of(self, number: int) -> str | None:
+        """Return the hash of one entry, by which the chain goes on."""
+        found: str | None = rows.Entry.objects.filter(number=number).values_list("hash", flat=True).first()
+        return found
+
     def entries(self, *, lineage: str | None = None, recipient: str | None = None) -> Iterator[Entry]:
         """Return the entries in order, all of them or one lineage's or recipient's."""
         found = rows.Entry.objects.order_by("number")

@@ -1,4 +1,4 @@
-"""Who the caller is, the own projects, what may be asked in them, and budgets."""
+"""Who the caller is, their own projects, what may be asked in them, and budgets."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def read_project(request: HttpRequest, key: str) -> HttpResponse:
 @router.get("/projects/{key}/budget", response=answers(BudgetOut), operation_id="read_budget")
 @entry("read_project", scope="read", of=Project)
 def read_budget(request: HttpRequest, key: str) -> HttpResponse:
-    """What is left of the own budget; for owners and the data protection officer, of every budget."""
+    """What is left of their own budget; for owners and the data protection officer, of every budget."""
     project, place = request.project, request.member
     accounts = _all(project) if place.can("read_all_ledgers") else None
     return reply(BudgetOut(own=_own(project, request.user, place), accounts=accounts))
