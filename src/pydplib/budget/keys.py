@@ -119,7 +119,7 @@ def _fits(name: object) -> TypeGuard[str]:
 
 
 def _folded(name: str) -> str:
-    # Twice: folding can make text that composes anew, and composing can make text that folds.
+    # Twice: folding can make text that composes again, and composing can make text that folds.
     for _ in range(2):
         name = unicodedata.normalize("NFKC", name).casefold()
     return " ".join(unicodedata.normalize("NFKC", name).split())

@@ -446,7 +446,7 @@ class Walk:
         return list(raw[:most])
 
     def look(self, checks: Any, scope: Scope, path: Path) -> None:
-        """Run checks; each warning stands at the item that it speaks of."""
+        """Run checks; each warning stands at the item that it is about."""
         for check, function, references in checks:
             for place, message in run_check(function, [reference.find(scope) for reference in references]):
                 item = check.inputs[place]

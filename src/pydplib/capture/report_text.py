@@ -42,7 +42,7 @@ def report_text(template: Template, answers: object) -> str:
 class Writer:
     """Writes many reports of one template.
 
-    A sentence that speaks of one answer alone is made once, the text of a section once for a combination of answers.
+    A sentence that is about one answer alone is made once, the text of a section once for a combination of answers.
 
     Args:
         template: A template without linter errors.
@@ -128,7 +128,7 @@ class Writer:
         return found
 
     def _texts(self, sections: list[_Section], clean: Answers) -> list[str] | None:
-        """Return the text of each section that has one; none if a sentence speaks of more than its own answer."""
+        """Return the text of each section that has one; none if a sentence is about more than its own answer."""
         texts: list[str] = []
         for names, steps, known in sections:
             answers = tuple(map(clean.get, names)) if known is not None else ()
@@ -145,7 +145,7 @@ class Writer:
         return texts
 
     def _steps_of(self, nodes: tuple[Node, ...]) -> tuple[_Step, ...] | None:
-        """Return the questions whose sentences speak of their own answer alone; none if others are among them."""
+        """Return the questions whose sentences are about their own answer alone; none if others are among them."""
         steps: list[_Step] = []
         for node in nodes:
             conditional = node if node.conditions else None
@@ -203,14 +203,14 @@ _Step: TypeAlias = tuple[Node | None, Question | None, dict[Value, str], str, tu
 
 
 def _alone(question: Question, value: Value) -> str | None:
-    """Return the sentence of an answer; none if it speaks of another one, or of the repetition it stands in."""
+    """Return the sentence of an answer; none if it is about another one, or about the repetition it stands in."""
     pattern, own = _pattern(question, value, "")
     names = _names(pattern)
     return _say(question, pattern, own) if "number" not in names and names <= own.keys() else None
 
 
 Words: TypeAlias = Callable[[], dict[str, str]]
-"""Answers of the levels around as people read them, by id; asked for only where a sentence speaks of one."""
+"""Answers of the levels around as people read them, by id; asked for only where a sentence is about one."""
 
 _MOST_SAID = 20_000
 """Sentences that a writer keeps."""
@@ -225,7 +225,7 @@ def _write(nodes: tuple[Node, ...], scope: Scope, number: str, outer: Words, sai
 
     def words() -> dict[str, str]:
         nonlocal known
-        if known is None:  # most sentences speak of their own answer alone
+        if known is None:  # most sentences are about their own answer alone
             known = outer() | _values_in_words(nodes, scope)
         return known
 

@@ -385,7 +385,7 @@ def _ways(data: Data) -> Table:
             dp_calculate(ages, "mean", "high", bounds=AGE_BOUNDS, selector="public"),
         ),
     ]
-    # No number beside "none": how strong noise without a guarantee is cannot be read as privacy.
+    # No number next to "none": how strong noise without a guarantee is cannot be read as privacy.
     rows = [
         [name, None if isinstance(r.guarantee, NoGuarantee) else r.record_epsilon, r.guarantee.sentence]
         for name, r in ways

@@ -42,6 +42,9 @@ class Analysis(models.Model):
     scope = models.CharField(max_length=64, blank=True, editable=False)  # digest of fields and conditions
     nano_epsilon = models.BigIntegerField(default=0, editable=False)
 
+    was_free = False
+    """Whether the organisation had paid for it before it was asked just now; see ``purchases.ask``."""
+
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["project", "recipient", "digest", "part"], name="one_analysis_per_part")
@@ -74,6 +77,6 @@ def facts_of(question: str, receipt: str) -> tuple[str, int]:
 
 
 def scope_of(question: Question) -> str:
-    """Return a digest of what a question speaks of: its fields and conditions."""
+    """Return a digest of what a question is about: its fields and conditions."""
     scope = json.dumps([sorted(question.fields), sorted(question.filters)])
     return hashlib.sha256(scope.encode()).hexdigest()

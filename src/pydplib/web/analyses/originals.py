@@ -1,4 +1,4 @@
-"""The exact values behind an analysis, for an owner who asks for them: computed anew, logged, never stored."""
+"""The exact values behind an analysis, for an owner who asks for them: computed again, logged, never stored."""
 
 from __future__ import annotations
 

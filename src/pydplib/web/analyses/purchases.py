@@ -58,9 +58,9 @@ def ask(
         user: Who asks.
         place: The user's place in it.
         question: What is asked.
-        noise: How accurate the answer shall be.
+        noise: How accurate the answer should be.
         title: What the asker calls it.
-        at_most: The most epsilon that the asker agreed to pay in all; none for whatever it costs.
+        at_most: The most epsilon that the asker agreed to pay in total; none for whatever it costs.
         table: The repeating group that is asked; empty for reports.
 
     Raises:
@@ -97,7 +97,9 @@ def _ask(
         with noting_refusals(user, project, place):
             release = session.release(question, **noise.options())
             loss = judged_loss(session, question, release)
-    return keep(project, user, session, snapshot, question, release, title=title, loss=loss)
+    made = keep(project, user, session, snapshot, question, release, title=title, loss=loss)
+    made.was_free = quoted is not None and quoted.free
+    return made
 
 
 def _settled(session: Session, question: Question, noise: Accuracy, *, needed: bool) -> tuple[Accuracy, Price | None]:

@@ -89,6 +89,7 @@ _TYPES: dict[str, Any] = {
     "shares": Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=20)],
     "edges": Edges,
     "columns": Annotated[list[VariableIn], Field(min_length=1, max_length=40)],
+    "key": Value,
 }
 
 
@@ -139,7 +140,7 @@ QuestionIn: TypeAlias = Annotated[Any, _OneOfStatistics()]
 
 
 class AskIn(Strict):
-    """A question, and how accurate the answer shall be: at most one of the three; none for the role's noise factor."""
+    """A question, and how accurate the answer should be: at most one of the three; none for the role's noise factor."""
 
     question: QuestionIn
     epsilon: Annotated[float, Field(gt=0, le=100)] | None = None
@@ -150,7 +151,7 @@ class AskIn(Strict):
 
 
 class PayIn(AskIn):
-    """The same, and the most epsilon that may be spent for it in all: ``nano_epsilon_in_all`` of the price, in epsilon.
+    """The same, and the most epsilon to spend for it in total: ``nano_epsilon_in_all`` of the price, in epsilon.
 
     If it would cost more, it is refused and nothing is spent. Without it, it is paid whatever it costs.
     """

@@ -84,7 +84,7 @@ class OfferOut(BaseModel):
     """What the policy opens to the caller today: the public facts of these fields, and no others."""
 
     facts: dict[str, Any] = Field(alias="schema", description="pydplib.Schema.to_dict()")
-    fields: list[str]  # that answers may speak of
+    fields: list[str]  # that answers may mention
     filters: list[str]  # that conditions may use
     noise_factors: list[str]  # the role's own first
     most_epsilon: float | None  # of one question
@@ -115,7 +115,7 @@ class TableOut(BaseModel):
     name: str
     title: str
     facts: dict[str, Any] = Field(alias="schema", description="pydplib.Schema.to_dict()")
-    fields: list[str]  # that answers may speak of
+    fields: list[str]  # that answers may mention
     filters: list[str]  # that conditions may use
 
     @classmethod
@@ -305,7 +305,7 @@ class Account(BaseModel):
 
 
 class BudgetOut(BaseModel):
-    """What is left: the own organisation's, and all of them for those who watch over the ledger."""
+    """What is left: their own organisation's, and all of them for those who watch over the ledger."""
 
     own: Left | None
     accounts: list[Account] | None

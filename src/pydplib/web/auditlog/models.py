@@ -14,7 +14,7 @@ from pydplib.budget.keys import canonical_json, sha256_hex
 class Line(models.Model):
     """What somebody did. Never changed, never deleted: a trigger of the database refuses both.
 
-    Hospital and project are plain texts, not foreign keys: a line outlives what it speaks of.
+    Hospital and project are plain texts, not foreign keys: a line outlives what it is about.
     """
 
     number = models.PositiveBigIntegerField(primary_key=True)

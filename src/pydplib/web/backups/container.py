@@ -119,7 +119,7 @@ class _ContainerReader(io.RawIOBase):
 
 
 def draft_of(path: Path) -> Path:
-    """Return where this process writes a backup until it is whole: a hidden file beside it."""
+    """Return where this process writes a backup until it is whole: a hidden file next to it."""
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 

@@ -56,7 +56,7 @@ def check_free(home: Path, *, force: bool) -> None:
 
 @contextmanager
 def unpacked(path: Path, home: Path, passphrase: str | None) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield a folder beside the home with the files of a backup, sums verified, and what the backup says of itself."""
+    """Yield a folder next to the home with the files of a backup, sums verified, and what the backup says of itself."""
     home.parent.mkdir(parents=True, exist_ok=True)
     work = home.parent / f".{home.name}.restore-{secrets.token_hex(4)}"
     work.mkdir(mode=0o700)

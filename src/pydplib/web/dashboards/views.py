@@ -1,4 +1,4 @@
-"""Pages: dashboards as their audience sees them; for the owner the originals beside."""
+"""Pages: dashboards as their audience sees them; for the owner with the originals next to them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def receive_figures(request: HttpRequest) -> HttpResponse:
 @door("edit_policy", of=Dashboard)
 @require_POST
 def originals(request: HttpRequest) -> HttpResponse:
-    """Show an owner the exact values beside the released ones; logged, and never stored."""
+    """Show an owner the exact values next to the released ones; logged, and never stored."""
     return render(request, "dashboards/dashboard.html", _page(request, originals_for=request.user))
 
 

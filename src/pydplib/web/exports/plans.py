@@ -42,7 +42,7 @@ ROWS: Mapping[str, str] = MappingProxyType(
 
 MINUTES = (1, 5, 15, 60)
 MOST_FEW = 20
-"""Up to so many declared values a protected field has few."""
+"""Up to this many declared values a protected field has few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class ExportPlan:
         suppression: The largest share of rows that may be left out.
         hierarchies: Field -> its hierarchy as plain values, where it is not the automatic one.
         minutes: How long the search may take.
-        mixed: The protected fields that l-diversity and its kin speak of; None for all of them.
+        mixed: The protected fields that l-diversity and its kin are about; None for all of them.
 
     Examples:
         >>> from pydplib.schema import Category, Flag, Integer, Text
@@ -116,7 +116,7 @@ class ExportPlan:
 
     @property
     def own_rules(self) -> dict[str, list[Model]]:
-        """Protected field -> the models that speak of it: what ``anonymize`` takes as ``sensitive``."""
+        """Protected field -> the models that are about it: what ``anonymize`` takes as ``sensitive``."""
         kin = [model for model in self.rules if model.needs_sensitive]
         return {name: kin if name in self.watched else [] for name in self.named("sensitive")}
 

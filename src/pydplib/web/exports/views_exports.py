@@ -148,7 +148,7 @@ def export_download(request: HttpRequest, kind: str) -> HttpResponse:
 @door("ask", of=Export)
 @require_safe
 def export_certificate(request: HttpRequest) -> HttpResponse:
-    """Hand out the certificate, which speaks of the output alone."""
+    """Hand out the certificate, which is about the output alone."""
     item = releases.check_concerns(request)
     if not item.result or not (request.member.can("manage_data") or releases.decision_for(item, request.member)):
         raise Http404
@@ -160,7 +160,7 @@ def export_certificate(request: HttpRequest) -> HttpResponse:
 
 @signed_in
 def export_deleted(request: HttpRequest, key: str) -> HttpResponse:
-    """Take somebody's word that the own copies are deleted; members who have left the project can say so too."""
+    """Take somebody's word that their own copies are deleted; members who have left the project can say so too."""
     item = releases.taken_by(request.user, key)
     if item is None:
         raise Http404

@@ -39,7 +39,7 @@ class UploadForm(forms.Form):
     def __init__(self, *args: object, own_department: str | None = None, **more: object) -> None:
         super().__init__(*args, **more)
         if own_department is not None:
-            del self.fields["department"]  # a radiologist imports into the own one
+            del self.fields["department"]  # a radiologist imports into their own department
 
 
 class MappingForm(forms.Form):
@@ -87,7 +87,7 @@ class ScheduleForm(forms.ModelForm):
         fields = ("every",)
         labels = {"every": "Publish by itself"}  # noqa: RUF012
         help_texts = {  # noqa: RUF012
-            "every": "Partners may know the rhythm: a new snapshot then says nothing about single patients."
+            "every": "Partners may know the schedule: a new snapshot then says nothing about single patients."
         }
 
 
@@ -97,14 +97,14 @@ class SizeForm(forms.Form):
     size = forms.ChoiceField(
         label="The number of people",
         choices=[
-            ("private", "stays private"),
-            ("declared", "is public: I declare it"),
             ("noisy", "is given out with noise, once, for a price"),
+            ("declared", "is public: I declare it"),
+            ("private", "stays private"),
         ],
-        initial="private",
+        initial="noisy",
         widget=forms.RadioSelect,
-        help_text="Noise factors speak of percent of the data, so prices need it. As long as it is private, they say "
-        "'at most', and the first question of every organisation also buys a noisy number.",
+        help_text="With it, everybody sees before paying how accurate an answer will be. As long as it is private, "
+        "prices say 'at most', and the first question of every organisation also buys a noisy number.",
     )
     people = forms.IntegerField(
         label="Public number of people",

@@ -114,10 +114,10 @@ class SnapshotJob(Work):
 
 
 class SnapshotSchedule(models.Model):
-    """When snapshots are made and published by themselves; the rhythm is public, so a new one tells nothing."""
+    """When snapshots are made and published by themselves; the schedule is public, so a new one tells nothing."""
 
     class Every(models.TextChoices):
-        """The rhythm."""
+        """How often."""
 
         NEVER = "never", "Only when an owner publishes"
         MONTH = "month", "On the first day of every month"
@@ -202,7 +202,7 @@ class ImportRow(models.Model):
 
     batch = models.ForeignKey(ImportBatch, on_delete=models.CASCADE, related_name="problem_rows")
     number = models.PositiveIntegerField()  # as people count in their file
-    fields = models.JSONField(default=dict)  # field -> text, as in the file or as mended
+    fields = models.JSONField(default=dict)  # field -> text, as in the file or as corrected
     problems = models.JSONField(default=list)
     decision = models.CharField(max_length=10, choices=Decision.choices, default=Decision.LEAVE_OUT)
 

@@ -1,4 +1,4 @@
-"""Who the caller is, the own projects, what may be asked in them, and budgets."""
+"""Who the caller is, their own projects, what may be asked in them, and budgets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ninja import Router
 
 from pydplib.budget.rules import remaining
 from pydplib.errors import PolicyError
-from pydplib.web.analyses.budgets import limit_of, recipient_names
+from pydplib.web.analyses.budgets import limit_for, recipient_names
 from pydplib.web.analyses.offers import offer_for
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.api.permissions import entry
@@ -83,7 +83,7 @@ def read_project(request: HttpRequest, key: str) -> HttpResponse:
 @router.get("/projects/{key}/budget", response=answers(BudgetOut), operation_id="read_budget")
 @entry("read_project", scope="read", of=Project)
 def read_budget(request: HttpRequest, key: str) -> HttpResponse:
-    """What is left of the own budget; for owners and the data protection officer, of every budget."""
+    """What is left of their own budget; for owners and the data protection officer, of every budget."""
     project, place = request.project, request.member
     accounts = _all(project) if place.can("read_all_ledgers") else None
     return reply(BudgetOut(own=_own(project, request.user, place), accounts=accounts))
@@ -109,12 +109,12 @@ def _own(project: Project, user: User, place: Member) -> Left | None:
 
 def _all(project: Project) -> list[Account]:
     """Return every budget of a project; of those the data set's own is for these eyes only."""
-    names, policy = recipient_names(), project.policy
+    names = recipient_names()
     return [
         Account(
             organisation=None if row.recipient is None else names.get(row.recipient, row.recipient),
-            relation=row.limit.relation,
-            left=Left.of(remaining(row.state, limit_of(project, policy, row))),
+            relation=row.relation,
+            left=Left.of(remaining(row.state, limit_for(project, row))),
         )
         for row in DatabaseLedger().accounts(lineage=project.key)
     ]

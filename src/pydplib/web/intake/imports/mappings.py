@@ -12,7 +12,7 @@ from pydplib.web.intake.models import ImportBatch, ImportMemory
 from pydplib.web.projects.models import Project
 
 LEAST_ROWS = 3
-"""A value is remembered if so many rows had it: what stands in one row alone may name somebody."""
+"""A value is remembered if this many rows had it: what stands in one row alone may name somebody."""
 MOST_COLUMNS = 1000
 MOST_VALUES = 1000
 

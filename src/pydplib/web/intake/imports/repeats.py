@@ -1,4 +1,4 @@
-"""Whether a mended row repeats another row of its own file: the file is looked through, the template asked rarely."""
+"""Whether a corrected row repeats another row of its own file: the file is searched, the template asked rarely."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def repeated_in_file(reader: Reader, duplicates: Duplicates, row: FileRow) -> st
     Args:
         reader: Reads the import's rows.
         duplicates: Knows what makes two rows one report.
-        row: The row as it was mended.
+        row: The row as it was corrected.
     """
     ((number, day, _),) = duplicates.keys_of([row])
     key = number or day
@@ -38,7 +38,7 @@ def repeated_in_file(reader: Reader, duplicates: Duplicates, row: FileRow) -> st
 
 
 def _others(reader: Reader, row: FileRow) -> Iterator[FileRow]:
-    """Yield the other rows that could be the same report, as they would be taken in: mended ones as mended."""
+    """Yield the other rows that could be the same report, as they would be taken in: corrected ones as corrected."""
     decided = {each.number: each for each in reader.batch.problem_rows.exclude(number=row.number)}
     for each in decided.values():
         if each.decision == _Decision.FIXED:

@@ -35,7 +35,7 @@ class FileRow:
 
     Args:
         number: As people count in their file.
-        fields: Field -> text: what is shown and mended.
+        fields: Field -> text: what is shown and corrected.
         answers: Clean answers.
         problems: What is wrong.
         special: Report number, department, further identifiers.

@@ -184,7 +184,7 @@ def import_rematch(request: HttpRequest) -> HttpResponse:
 @door("import_records", of=ImportBatch)
 @require_POST
 def import_row(request: HttpRequest, number: int) -> HttpResponse:
-    """Mend one row, leave it out, or take it in all the same."""
+    """Correct one row, leave it out, or take it in all the same."""
     batch = _mine(request)
     row = problem_row(batch, number)
     if row is None or batch.state != _State.CHECKED:
@@ -358,7 +358,7 @@ def _mapping_page(request: HttpRequest, batch: ImportBatch, form: MappingForm, *
 
 
 def _shown(row: ImportRow, titles: dict[str, Any]) -> dict[str, Any]:
-    """Return a row for the page: its problems, and the fields that can be mended, the wrong ones first."""
+    """Return a row for the page: its problems, and the fields that can be corrected, the wrong ones first."""
     wrong = {each["field"] for each in row.problems if each["field"]}
     inputs = []
     for name in sorted(wrong) + [name for name in row.fields if name in titles and name not in wrong]:

@@ -15,7 +15,7 @@ from pydplib.capture.values import Unreadable, read_value
 from pydplib.web.patients.models import Patient
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.reporting.models import Report
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 PER_PAGE = 50
 FIRST_COLUMNS = 8
@@ -30,7 +30,7 @@ class RowFilter:
 
 
 def signed_reports_for(project: Project, member: Member) -> Any:
-    """Return the signed reports that a member may look at: owners all, radiologists those of the own department."""
+    """Return the signed reports that a member may look at: owners all, radiologists those of their own department."""
     found = Report.objects.filter(project=project, state=Report.State.SIGNED)
     if member.can("manage_data"):
         return found

@@ -53,7 +53,7 @@
       const selection = window.getSelection();
       selection.removeAllRanges();
       selection.addRange(range);
-      if (status) status.textContent = "Marked; press Ctrl and C to copy.";
+      if (status) status.textContent = "Selected; use Ctrl+C to copy.";
       return;
     }
     button.classList.add("copied");
