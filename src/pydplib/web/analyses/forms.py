@@ -76,8 +76,6 @@ class QuestionForm(forms.Form):
         widget=forms.RadioSelect(attrs={"class": "pills", **_CHOICE}),
     )
 
-    data: QueryDict
-
     def __init__(self, data: QueryDict, *, offer: Offer, kinds: Sequence[str] = ()) -> None:
         self.offer = offer
         self.gaps: list[str] = []
