@@ -55,7 +55,7 @@ def test_summary_names_what_passed_failed_was_cut_and_was_not_run(monkeypatch, c
     monkeypatch.setattr(long_tests, "LEAST_SECONDS", 0.05)
     assert long_tests.main(["--minutes", str(0.6 / 60)]) == 1
     words = dict(reversed(line.split(" min  ")) for line in capfd.readouterr().out.splitlines() if " min  " in line)
-    outcome = {name.split(":")[0]: word.split("  ")[1].strip() for name, word in words.items()}
+    outcome = {name.split(":")[0].split(",")[0]: word.split("  ")[1].strip() for name, word in words.items()}
     assert outcome == {"good": "passed", "bad": "failed", "endless": "cut", "late": "not run"}
 
 
@@ -63,6 +63,35 @@ def test_what_was_cut_has_not_failed(monkeypatch, capfd):
     _fake(monkeypatch, Part("endless", command=("sleep", "60")))
     monkeypatch.setattr(long_tests, "LEAST_SECONDS", 0)
     assert long_tests.main(["--minutes", "0.005"]) == 0
+
+
+VERBOSE = """\
+scheduling tests via ByServerOrFile
+
+tests/unit/test_a.py::test_one[x y]
+tests/unit/test_b.py::test_two
+[gw0] [ 25%] PASSED tests/unit/test_a.py::test_one[x y]
+tests/unit/test_a.py::test_three
+[gw1] [ 50%] FAILED tests/unit/test_b.py::test_two
+tests/unit/test_b.py::test_four
+tests/unit/test_b.py:12: AssertionError
+"""
+
+
+def test_what_failed_before_a_cut_and_what_was_cut_are_named(monkeypatch, capfd):
+    part = Part("long", ("tests/unit",))
+    script = f"import time; print({VERBOSE!r}, flush=True); time.sleep(60)"
+    monkeypatch.setattr(Part, "words", lambda self: [sys.executable, "-c", script])
+    _fake(monkeypatch, part)
+    monkeypatch.setattr(long_tests, "LEAST_SECONDS", 0)
+    assert long_tests.main(["--minutes", "0.05"]) == 1
+    shown, summary = capfd.readouterr().out.split("Long tests, in the order of this commit:")
+    assert "test_b.py:12: AssertionError" in shown and "FAILED tests/unit/test_b.py::test_two" in shown
+    assert "test_one" not in shown
+    assert "1 tests passed" in summary and summary.split()[0] == "cut"
+    assert "FAILED tests/unit/test_b.py::test_two" in summary
+    cut = [line.split("cut during ")[1] for line in summary.splitlines() if "cut during" in line]
+    assert cut == ["tests/unit/test_a.py::test_three", "tests/unit/test_b.py::test_four"]
 
 
 def test_an_unknown_part_is_refused_with_the_names(capsys):
