@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -52,10 +53,8 @@ def test_floors_are_per_cents_of_both_parts():
 
 
 def test_a_fall_ends_with_one(monkeypatch, capsys, tmp_path):
-    (tmp_path / "files.json").write_text(
-        '{"files": {"src/pydplib/errors.py": {"summary": {"covered_lines": 1, "num_statements": 100, "missing_lines": 99,'
-        ' "covered_branches": 0, "num_branches": 10}}}}'
-    )
+    files = {"files": {"src/pydplib/errors.py": _facts(1, 100, 0, 10)}}
+    (tmp_path / "files.json").write_text(json.dumps(files), encoding="utf-8")
     monkeypatch.setattr(coverage_floors, "ROOT", tmp_path.parent)
     monkeypatch.setattr(coverage_floors, "KEPT", tmp_path)
     assert coverage_floors.main(["--shown"]) == 1
