@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -79,6 +79,11 @@ class Terms:
     budget: ApproxDP | None
     data_set_budget: ApproxDP
 
+    @property
+    def own(self) -> ApproxDP:
+        """What one recipient may spend in total: the role's budget, or without one the data set's."""
+        return self.budget or self.data_set_budget
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Policy(Shown):
@@ -105,6 +110,11 @@ class Policy(Shown):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(self.rules))
         ApproxDP(self.data_set_budget, self.delta)  # raises if one of them is out of range
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Mapping[str, Any]], data_set_budget: float, delta: float) -> Policy:
+        """Return the policy of rows as a database keeps them: what each says, by the names of ``PolicyRule``."""
+        return cls(tuple(PolicyRule(**row) for row in rows), data_set_budget, delta)
 
     def __str__(self) -> str:
         lines = [f"Policy: epsilon {self.data_set_budget:g} for all recipients together, delta {self.delta:g}"]

@@ -67,7 +67,8 @@ def test_a_budget_that_the_policy_raised_is_open_at_the_next_ask(study: Any, par
     ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.5))
     study.project.rules.filter(audience="third_party").update(budget=3.0)
     ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.5))
-    assert rows.Account.objects.get(recipient=tara.user.hospital.key).limit_nano_epsilon == 3_000_000_000
+    paid_under = DatabaseLedger().last_limit(lineage=study.project.key, recipient=tara.user.hospital.key)
+    assert paid_under is not None and paid_under.nano_epsilon == 3_000_000_000
     study.project.rules.filter(audience="third_party").update(budget=0.6)
     with pytest.raises(BudgetError):
         ask(study.project, tara.user, tara.place, dp.Count(by="year"), Accuracy(epsilon=0.5))

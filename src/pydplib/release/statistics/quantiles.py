@@ -331,7 +331,7 @@ class OfRanks(OfColumn):
 
     def noise(self, facts: Facts, epsilon: Fraction) -> QuantilesNoise:
         """Return permute-and-flip; for groups, one table where public facts say that it is more accurate."""
-        (cells,) = self.measures(facts, epsilon)
+        (cells,) = facts.measures(epsilon)
         choice = QuantileNoise(facts.rows, facts.bound.scale, self.shares, cells.cells, epsilon)
         if not facts.groups:
             return choice
@@ -393,6 +393,10 @@ class OfRanks(OfColumn):
         """Return the margin in ranks."""
         percent = None if each is None else 100 * noise.expected(noise.worst) / each
         return Expected(noise.margin(noise.worst, confidence), "ranks", percent)
+
+    def span(self, facts: Facts, noise: QuantilesNoise, rows: float) -> float:
+        """The ranks of the group."""
+        return rows
 
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return the epsilon whose scale in ranks is ``target`` times an even group."""

@@ -42,6 +42,9 @@ class Analysis(models.Model):
     scope = models.CharField(max_length=64, blank=True, editable=False)  # digest of fields and conditions
     nano_epsilon = models.BigIntegerField(default=0, editable=False)
 
+    was_free = False
+    """Whether the organisation had paid for it before it was asked just now; see ``purchases.ask``."""
+
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["project", "recipient", "digest", "part"], name="one_analysis_per_part")

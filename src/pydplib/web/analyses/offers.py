@@ -23,6 +23,7 @@ from pydplib.schema import Column, Schema
 from pydplib.web.analyses.sessions import asked_snapshot
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_tables
+from pydplib.web.projects.allowances import terms_of
 from pydplib.web.projects.models import Member, Project
 
 _SMALL = 1e-6  # within any cap: this asks what is open, not what it costs
@@ -79,7 +80,7 @@ def offer_for(project: Project, place: Member, table: str = "") -> Offer:
     """
     snapshot, today = asked_snapshot(project, table), timezone.localdate()
     schema, policy = Schema.from_json(snapshot.schema), project.policy
-    terms = policy.terms(place.role, groups=tuple(place.groups), project=project.key, on=today)
+    terms = terms_of(project, place.role, place.groups, policy=policy, on=today)
     own = ROLES[place.role].noise_factor
     if own is None:
         raise PolicyError("This role asks no statistics.")

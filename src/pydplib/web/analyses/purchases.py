@@ -97,7 +97,9 @@ def _ask(
         with noting_refusals(user, project, place):
             release = session.release(question, **noise.options())
             loss = judged_loss(session, question, release)
-    return keep(project, user, session, snapshot, question, release, title=title, loss=loss)
+    made = keep(project, user, session, snapshot, question, release, title=title, loss=loss)
+    made.was_free = quoted is not None and quoted.free
+    return made
 
 
 def _settled(session: Session, question: Question, noise: Accuracy, *, needed: bool) -> tuple[Accuracy, Price | None]:

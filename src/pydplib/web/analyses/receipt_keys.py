@@ -123,17 +123,17 @@ def _current(issuer_id: str) -> Ed25519PrivateKey:
     return _read(max(mine)[1]) if mine else _make(issuer_id)
 
 
-def _files() -> list[tuple[str, int, Path]]:
+def _files(folder: Path | None = None) -> list[tuple[str, int, Path]]:
     """Return issuer, number and file of every key. Other files there, such as copies somebody made, are no keys."""
-    found = [(_FILE.fullmatch(path.name), path) for path in _folder().glob("*.key")]
+    found = [(_FILE.fullmatch(path.name), path) for path in (folder or _folder()).glob("*.key")]
     return [(match["issuer"] or "", int(match["number"]), path) for match, path in found if match]
 
 
 def _make(issuer_id: str) -> Ed25519PrivateKey:
     """Write a new key under the next number; of two servers at once, one wins and both use its key."""
-    key = new_signing_key()
-    number = max((number for issuer, number, _ in _files() if issuer == issuer_id), default=0) + 1
-    path = _folder() / f"{issuer_id}-{number:06d}.key"
+    key, folder = new_signing_key(), _folder()
+    number = max((number for issuer, number, _ in _files(folder) if issuer == issuer_id), default=0) + 1
+    path = folder / f"{issuer_id}-{number:06d}.key"
     write_once(path, key.private_bytes_raw().hex().encode())
     return _read(path)
 

@@ -170,6 +170,15 @@ def is_received(analysis: Analysis, user: User, place: Member) -> bool:
     return bool(DatabaseLedger().paid_by(recipient_of(user), [analysis.digest]))
 
 
+def received(project: Project, user: User, place: Member, *, most: int) -> list[Analysis]:
+    """Return the analyses whose numbers somebody may read now, newest first: of what is visible, what is paid for."""
+    found = visible(project, user, place)
+    if place.preview or place.can("see_raw"):
+        return list(found[:most])
+    paid = DatabaseLedger().paid_by(recipient_of(user), list(found.values_list("digest", flat=True)))
+    return [item for item in found if item.digest in paid][:most]
+
+
 def check_see(request: HttpRequest) -> Analysis:
     """Return the analysis of the address if the user may read its numbers.
 

@@ -89,6 +89,7 @@ _TYPES: dict[str, Any] = {
     "shares": Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=20)],
     "edges": Edges,
     "columns": Annotated[list[VariableIn], Field(min_length=1, max_length=40)],
+    "key": Value,
 }
 
 

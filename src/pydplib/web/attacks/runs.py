@@ -19,6 +19,7 @@ from pydplib.web.auditlog.log import recorded
 from pydplib.web.exports.models import Export
 from pydplib.web.intake.snapshots import published_snapshot, snapshot_schema
 from pydplib.web.people.models import User
+from pydplib.web.projects.allowances import terms_of
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.policy.fields import current_template
 
@@ -119,7 +120,7 @@ def _people(run: AttackRun) -> Any:
 def _per_question(project: Project, given: Given) -> float | None:
     """Return the most that one question may cost a recipient in this role: what an attacker would choose."""
     try:
-        terms = project.policy.terms(given.least_trusted, project=project.key, on=timezone.localdate())
+        terms = terms_of(project, given.least_trusted)
     except PolicyError:
         return None
     cap: float | None = terms.epsilon_cap

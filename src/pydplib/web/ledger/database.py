@@ -13,9 +13,9 @@ from pydplib.budget import workflow
 from pydplib.budget.chain import Head, check_chain, check_head
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import check_name
+from pydplib.budget.limits import Limits
 from pydplib.budget.store import Account
 from pydplib.budget.store_ledger import StoreLedger
-from pydplib.budget.today import Today
 from pydplib.budget.verify import DamagedLedgerError
 from pydplib.budget.workflow import KnownRelease, Refused, Reservation
 from pydplib.errors import LedgerError
@@ -40,6 +40,7 @@ class DatabaseLedger(StoreLedger):
 
     def __init__(self, head_file: Path | None = None) -> None:
         self.head_file = head_file or settings.CONFIGURATION.home / "ledger.head.json"
+        self._view: DatabaseStore | None = None
 
     @property
     def damage_file(self) -> Path:
@@ -110,7 +111,19 @@ class DatabaseLedger(StoreLedger):
             self._write_head(Head(name, *after))
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let what is read inside be one state of the ledger, checked once; one request, one thread."""
+        with self._snapshot() as self._view:
+            try:
+                yield
+            finally:
+                self._view = None
+
+    @contextmanager
     def _snapshot(self) -> Iterator[DatabaseStore]:
+        if self._view is not None:
+            yield self._view
+            return
         try:
             for last_try in (False, True):
                 # The file before the tables: others go on writing, and read later it would be ahead of what we see.
@@ -130,7 +143,7 @@ class DatabaseLedger(StoreLedger):
         return Head.read(self.head_file) if self.head_file.exists() else None
 
     def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
-        """Return the budgets, of all or of one lineage or recipient; found by the database."""
+        """Return what was spent of the budgets, of all or of one lineage or recipient; found by the database."""
         wanted = {"lineage": lineage, "recipient": recipient}
         named = {name: check_name(name, value) for name, value in wanted.items() if value is not None}
         with self._snapshot() as store:
@@ -147,14 +160,14 @@ class DatabaseLedger(StoreLedger):
         found = rows.Payment.objects.filter(recipient=check_name("recipient", recipient), release__in=list(digests))
         return set(found.values_list("release_id", flat=True))
 
-    def hand_on(self, digest: str, *, recipient: str, role: str, today: Today) -> Reservation:
+    def hand_on(self, digest: str, *, recipient: str, role: str, limits: Limits) -> Reservation:
         """Let one more recipient pay for a release that is there; the data set does not pay for it again.
 
         Args:
             digest: The release.
             recipient: Who gets it, and pays as if they had asked.
             role: The recipient's role, for the record.
-            today: What today's terms give.
+            limits: What may be spent by the policy of today.
 
         Raises:
             BudgetError: The recipient's budget cannot pay. Nothing was spent.
@@ -162,7 +175,7 @@ class DatabaseLedger(StoreLedger):
         recipient = check_name("recipient", recipient)
         with self._transaction() as store:
             key = _known(store, digest)
-            outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), today=today)
+            outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), limits=limits)
         if isinstance(outcome, Refused):
             raise workflow.to_error(outcome)
         return outcome
@@ -176,8 +189,7 @@ class DatabaseLedger(StoreLedger):
                     "from the server's home."
                 )
             return
-        entry = store.get_entry(known.entries)
-        at = known.hash if known.entries == 0 else (entry.hash if entry else None)
+        at = known.hash if known.entries == 0 else store.hash_of(known.entries)
         try:
             check_head(known, ledger=name, entries=store.last_link()[0], hash_at=at)
         except LedgerError as fault:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Min
+
 # Table -> what may never be done to it -> the condition under which an update is wrong ("" for always).
 _RULES: dict[str, tuple[str, str]] = {
     "ledger_entry": ("entries never change", ""),
@@ -50,6 +52,37 @@ def _postgres(table: str, words: str, wrong: str) -> list[str]:
         f"CREATE TRIGGER {table}_remains BEFORE DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION {table}_refuse()",
         f"CREATE TRIGGER {table}_whole BEFORE TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {table}_refuse()",
     ]
+
+
+def drop_guard_of_sums(apps: Any, schema_editor: Any) -> None:
+    """Let go of the trigger that names the limits, so that their columns can go."""
+    where = " ON ledger_account" if schema_editor.connection.vendor == "postgresql" else ""
+    schema_editor.execute(f"DROP TRIGGER ledger_account_stays{where}")
+
+
+def guard_sums(apps: Any, schema_editor: Any) -> None:
+    """Guard the sums as before; what may be spent is not in the ledger any more."""
+    words, wrong = _RULES["ledger_account"]
+    kept = " OR ".join(part for part in wrong.split(" OR ") if "limit_" not in part)
+    if schema_editor.connection.vendor == "sqlite":
+        schema_editor.execute(_sqlite("ledger_account", words, kept)[0])
+        return
+    schema_editor.execute(
+        f"CREATE TRIGGER ledger_account_stays BEFORE UPDATE ON ledger_account FOR EACH ROW WHEN ({kept}) "
+        "EXECUTE FUNCTION ledger_account_refuse()"
+    )
+
+
+def keep_deltas(apps: Any, schema_editor: Any) -> None:
+    """Take the smallest delta that a project's budgets were opened with over into its policy: it is never raised."""
+    for project in apps.get_model("projects", "Project").objects.all():
+        limits = apps.get_model("ledger", "Account").objects.filter(
+            lineage=project.key, relation="add_remove", limit_atto_delta__gt=0
+        )
+        smallest = limits.aggregate(found=Min("limit_atto_delta"))["found"]
+        if smallest is not None and smallest / 10**18 < project.delta:
+            project.delta = smallest / 10**18
+            project.save(update_fields=["delta"])
 
 
 def guard_gaussian(apps: Any, schema_editor: Any) -> None:

@@ -9,7 +9,7 @@ from ninja import Router
 
 from pydplib.budget.rules import remaining
 from pydplib.errors import PolicyError
-from pydplib.web.analyses.budgets import limit_of, recipient_names
+from pydplib.web.analyses.budgets import limit_for, recipient_names
 from pydplib.web.analyses.offers import offer_for
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.api.permissions import entry
@@ -109,12 +109,12 @@ def _own(project: Project, user: User, place: Member) -> Left | None:
 
 def _all(project: Project) -> list[Account]:
     """Return every budget of a project; of those the data set's own is for these eyes only."""
-    names, policy = recipient_names(), project.policy
+    names = recipient_names()
     return [
         Account(
             organisation=None if row.recipient is None else names.get(row.recipient, row.recipient),
-            relation=row.limit.relation,
-            left=Left.of(remaining(row.state, limit_of(project, policy, row))),
+            relation=row.relation,
+            left=Left.of(remaining(row.state, limit_for(project, row))),
         )
         for row in DatabaseLedger().accounts(lineage=project.key)
     ]
