@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -78,6 +79,12 @@ class Ledger(Protocol):
         role: str | None = None,
     ) -> Account:
         """Open a budget for a recipient, or without one the lineage's own; again with the same limit: no change."""
+        ...
+
+    def open_accounts(
+        self, *, lineage: str, limits: Mapping[str | None, PureDP | ApproxDP | LocalDP], role: str | None = None
+    ) -> list[Account]:
+        """Open several budgets in one transaction: recipient, or none for the lineage's own -> limit."""
         ...
 
     def change_limit(

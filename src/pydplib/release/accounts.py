@@ -48,6 +48,12 @@ class SessionAccount:
         """What today's policy gives: the ledger keeps to it in one transaction with the debit."""
         return Limits.of(recipient=self.own, data_set=self.whole)
 
+    @property
+    def has_spent(self) -> bool:
+        """Whether the recipient has paid for anything yet."""
+        account = find_account(self.ledger, self.lineage, self.recipient)
+        return account is not None and account.state != State()
+
     def _state(self) -> tuple[State, Limit]:
         account = find_account(self.ledger, self.lineage, self.recipient)
         limit = self.limits.recipient or self.ledger.last_limit(lineage=self.lineage, recipient=self.recipient)

@@ -136,10 +136,10 @@ class Session(Shown):
             raise ParameterError("Session(table, ...) takes what dp.load returned: a table with its schema.")
         self.table = table
         self.recipient = check_name("recipient", recipient)
+        self.snapshot = check_name("snapshot", snapshot)
         given = _budget(budget)
         self.ledger = _ledger(ledger)
         self.role = self._known_role() if role is None else parse_role(role).name
-        self.snapshot = check_name("snapshot", snapshot)
         self.purpose = purpose
         self.groups = tuple(groups)
         self.policy = Policy() if policy is None else policy
@@ -153,9 +153,10 @@ class Session(Shown):
         self._size_epsilon = None if size_epsilon is None else check_epsilon(size_epsilon)
         self._terms: Terms | None = None
         if self.role is not None:
+            about, today = self.lineage, _today()
             check_use(self.role, "ask")
             self._terms = self.policy.terms(
-                self.role, groups=self.groups, project=self.lineage, n=table.schema.size, on=_today()
+                self.role, groups=self.groups, project=about, n=table.schema.size, on=today
             )
         self._bought: list[MeasuredTables] | None = None
         self._asked: Facts | None = None
@@ -192,7 +193,7 @@ class Session(Shown):
         """The number of rows as far as it is known: declared, or bought by this recipient. Never the exact one."""
         if self.table.schema.size is not None:
             return float(self.table.schema.size)
-        purchase = self._size_question()
+        purchase = self._size_question() if self._purse.has_spent else None
         if purchase is None:
             return None
         stored = self._stored(purchase)
@@ -779,9 +780,10 @@ class Session(Shown):
         if isinstance(budget, LocalDP) or (budget is not None and budget.relation != "add_remove"):
             raise ParameterError("A session's budget is PureDP(epsilon) or ApproxDP(epsilon, delta), add_remove.")
         terms = self._terms
-        whole = ApproxDP(self.policy.data_set_budget, self.policy.delta_for(self.table.schema.size))
-        with self.ledger.reading():
-            known, shared = self.has_account(self.recipient), self.has_account(None)
+        whole = self.policy.shared_budget(self.table.schema.size) if terms is None else terms.data_set_budget
+        accounts = self.ledger.accounts(lineage=self.lineage)
+        self._opened = frozenset((account.recipient, account.relation) for account in accounts)
+        known = (self.recipient, "add_remove") in self._opened
         if budget is None and terms is None and not known:
             raise BudgetError(
                 f"No budget is open for '{self.recipient}', and none was given: Session(..., "
@@ -794,13 +796,14 @@ class Session(Shown):
         self._purse = SessionAccount(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
         if self.preview:
             return
-        if not shared:
-            self.ledger.open_account(lineage=self.lineage, limit=whole)
+        wanted: dict[str | None, PureDP | ApproxDP] = {}
+        if (None, "add_remove") not in self._opened:
+            wanted[None] = whole
         if own is not None and not known:
-            self.ledger.open_account(lineage=self.lineage, recipient=self.recipient, limit=own, role=self.role)
-            known = True
-        opened = [None, self.recipient] if known else [None]
-        self._opened = self._opened | {(name, "add_remove") for name in opened}
+            wanted[self.recipient] = own
+        if wanted:
+            self.ledger.open_accounts(lineage=self.lineage, limits=wanted, role=self.role)
+            self._opened |= {(name, "add_remove") for name in wanted}
 
     def _check_not_raised(self, budget: PureDP | ApproxDP) -> None:
         """Raise if a number without a role gives more than the ledger was told last: nobody has said who decided it."""
