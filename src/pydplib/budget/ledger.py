@@ -93,10 +93,19 @@ class Ledger(Protocol):
         """Write down another limit by an act of the owner, for those who pay without a policy; nothing is refunded."""
         ...
 
-    def reserve(self, key: ReleaseKey, *, recipient: str, role: str, limits: Limits | None = None) -> Reservation:
+    def reserve(
+        self,
+        key: ReleaseKey,
+        *,
+        recipient: str,
+        role: str,
+        limits: Limits | None = None,
+        look_first: bool = True,
+    ) -> Reservation:
         """Find or pay for a release; raises ``BudgetError`` with asked and left.
 
-        ``limits`` are those of the policy of the day; they bind in the same transaction.
+        ``limits`` are those of the policy of the day; they bind in the same transaction. ``look_first`` looks for a
+        stored answer before the write lock is taken.
         """
         ...
 

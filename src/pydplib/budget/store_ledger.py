@@ -159,7 +159,15 @@ class StoreLedger(ABC):
             workflow.append(store, "limit", lineage, self._now(), recipient=recipient, details=details)
             return account
 
-    def reserve(self, key: ReleaseKey, *, recipient: str, role: str, limits: Limits | None = None) -> Reservation:
+    def reserve(
+        self,
+        key: ReleaseKey,
+        *,
+        recipient: str,
+        role: str,
+        limits: Limits | None = None,
+        look_first: bool = True,
+    ) -> Reservation:
         """Find or pay for a release: the debit is stored before a row is read.
 
         Args:
@@ -169,14 +177,18 @@ class StoreLedger(ABC):
             limits: What may be spent by the policy of the day. It is compared with the sums in the transaction of the
                 debit, so many at once never spend more, and is written into the entry. Without it, the limits that the
                 ledger was told last.
+            look_first: Whether to look for a stored answer before the write lock is taken; no need for a caller who
+                has looked just now.
 
         Raises:
             BudgetError: With ``asked`` and ``left``; nothing was spent.
         """
         recipient = check_name("recipient", recipient)
         check_name("role", role)
-        with self._snapshot() as store:  # a repeated question need not wait for the write lock
-            found = workflow.find(store, key, recipient=recipient, role=role)
+        found: Reservation | None = None
+        if look_first:
+            with self._snapshot() as store:  # a repeated question need not wait for the write lock
+                found = workflow.find(store, key, recipient=recipient, role=role)
         if found is not None:
             return found
         with self._transaction() as store:

@@ -87,11 +87,12 @@ def from_file(
     stamp: Callable[[], Hashable | None] = _unchanging
     try:
         if Path(path).suffix.lower() in (".parquet", ".pq"):
-            names = guarded("DuckDB", lambda: parquet_names(connection, file_or_pattern(path)), opening=True)
+            pattern = file_or_pattern(path)
+            names = guarded("DuckDB", lambda: parquet_names(connection, pattern), opening=True)
             for found in names:
                 check_unique(schema, found)
             # Parquet statistics know no NaN; without this, DuckDB leaves out the test for it.
-            source = parquet_source(file_or_pattern(path), options="can_have_nan=true")
+            source = parquet_source(pattern, options="can_have_nan=true")
             execute, stamp = _tolerant(connection, source, path, schema)
         elif Path(path).suffix.lower() == ".xlsx":
             source = _sheet(connection, Path(path), sheet, schema, options or CsvOptions())

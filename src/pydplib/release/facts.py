@@ -142,13 +142,9 @@ class Facts:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the declarations that the answer depends on: another bound is another question."""
-        read = self.counted.read_with(self.question.measured)
-        used = sorted(self.question.fields | self.question.filters | read)
-        facts = {
-            "table": self.schema.name,
-            "columns": self.schema.declared(used),
-            "bound": self.bound.to_dict(),
-        }
+        used = self.question.fields | self.question.filters
+        read, bound = self.counted.read_with(self.question.measured), self.bound.to_dict()
+        facts = {"table": self.schema.name, "columns": self.schema.declared(sorted(used | read)), "bound": bound}
         return sha256_hex(canonical_json(facts))
 
     def plan(self, measures: Iterable[Measure], *, by: Mapping[str, Any] | None = None) -> Plan:
@@ -269,7 +265,8 @@ class Purchase:
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """What else decides the answer, for the key of the release."""
-        parameters = {"declared": self.facts.fingerprint, "noise": self.noise.to_dict(), "version": 1}
+        noise = self.noise.to_dict()
+        parameters = {"declared": self.facts.fingerprint, "noise": noise, "version": 1}
         # 95 % is what every key has meant since the first: it is not written down.
         return parameters if self.confidence == COVERAGE else parameters | {"confidence": str(self.confidence)}
 

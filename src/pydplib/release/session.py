@@ -139,9 +139,10 @@ class Session(Shown):
         self.snapshot = check_name("snapshot", snapshot)
         given = _budget(budget)
         self.ledger = _ledger(ledger)
-        self.role = self._known_role() if role is None else parse_role(role).name
+        about, today = self.lineage, _today()
         self.purpose = purpose
         self.groups = tuple(groups)
+        self.role = self._known_role() if role is None else parse_role(role).name
         self.policy = Policy() if policy is None else policy
         if not isinstance(self.policy, Policy):
             raise ParameterError(f"policy= is a Policy, e.g. dp.Policy(data_set_budget=20). Got {shown(policy)}.")
@@ -153,7 +154,6 @@ class Session(Shown):
         self._size_epsilon = None if size_epsilon is None else check_epsilon(size_epsilon)
         self._terms: Terms | None = None
         if self.role is not None:
-            about, today = self.lineage, _today()
             check_use(self.role, "ask")
             self._terms = self.policy.terms(
                 self.role, groups=self.groups, project=about, n=table.schema.size, on=today
@@ -162,6 +162,7 @@ class Session(Shown):
         self._asked: Facts | None = None
         self._priced: tuple[object, ...] = ()
         self._unpaid: str | None = None
+        self._keyed: tuple[Purchase, ReleaseKey] | None = None
         self._received: dict[str, Release] = {}
         self._open(given, show_data_set, from_policy=role is not None)
 
@@ -654,9 +655,10 @@ class Session(Shown):
         """Raise ``PolicyError`` unless the policy lets such an output of these fields go to this recipient."""
         if self.role is None:
             return
-        source = FlowSource.of(self.table.schema, project=self.lineage, fields=fields, filters=filters)
+        about, today = self.lineage, _today()
+        source = FlowSource.of(self.table.schema, project=about, fields=fields, filters=filters)
         audience, output = FlowAudience(self.role, self.groups), Output(label, epsilon=epsilon, synthetic=synthetic)
-        check_flow(source, audience, output, self.purpose, policy=self.policy, on=_today())
+        check_flow(source, audience, output, self.purpose, policy=self.policy, on=today)
 
     def check_may_release(self) -> None:
         """Raise ``ParameterError`` where this session shows prices only."""
@@ -666,13 +668,16 @@ class Session(Shown):
     # -- paying and answering --------------------------------------------------------------------
 
     def _key(self, purchase: Purchase) -> ReleaseKey:
-        return ReleaseKey(
-            lineage=self.lineage,
-            snapshot=self.snapshot,
-            question=purchase.facts.canonical,
-            cost=purchase.cost,
-            parameters=purchase.parameters,
-        )
+        if self._keyed is None or self._keyed[0] is not purchase:
+            key = ReleaseKey(
+                lineage=self.lineage,
+                snapshot=self.snapshot,
+                question=purchase.facts.canonical,
+                cost=purchase.cost,
+                parameters=purchase.parameters,
+            )
+            self._keyed = (purchase, key)
+        return self._keyed[1]
 
     def _is_paid(self, key: ReleaseKey) -> bool:
         return self.ledger.is_paid(key, recipient=self.recipient)
@@ -693,13 +698,18 @@ class Session(Shown):
     def pay(self, key: ReleaseKey, plans: Iterable[Plan]) -> Reservation:
         """Debit a release, or find that it was paid before; whatever can be known to fail fails first."""
         known, self._unpaid = self._unpaid == key.digest, None  # the price has looked just now
-        if known or not self._is_paid(key):
+        new = known or not self._is_paid(key)
+        if new:
             self.check_may_release()
             self._check_types(plans)
             self._check_ready()
         try:
             return self.ledger.reserve(
-                key, recipient=self.recipient, role=self.role or UNSPECIFIED, limits=self._purse.limits
+                key,
+                recipient=self.recipient,
+                role=self.role or UNSPECIFIED,
+                limits=self._purse.limits,
+                look_first=not new,
             )
         except BudgetError as refusal:
             if refusal.left is not None or not self._purse.shows_whole:

@@ -27,6 +27,7 @@ from pydplib.release.joint_purchases import judged_loss
 from pydplib.release.prices import Accuracy
 from pydplib.release.words import TOGETHER, words_of
 from pydplib.web.analyses.models import Analysis, scope_of
+from pydplib.web.analyses.offers import Offer
 from pydplib.web.analyses.receipt_keys import check_can_sign, sign
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.auditlog.log import record, recorded
@@ -47,6 +48,7 @@ def ask(
     title: str = "",
     at_most: float | None = None,
     table: str = "",
+    offer: Offer | None = None,
 ) -> Analysis:
     """Pay for a question, look, keep and return the analysis; free if the organisation has asked it before.
 
@@ -62,6 +64,7 @@ def ask(
         title: What the asker calls it.
         at_most: The most epsilon that the asker agreed to pay in all; none for whatever it costs.
         table: The repeating group that is asked; empty for reports.
+        offer: What this request has offered: its snapshot is asked, by its policy; none for those of this moment.
 
     Raises:
         BudgetError: The budget cannot pay (the refusal is logged), or it costs more than was agreed; nothing was spent.
@@ -70,7 +73,7 @@ def ask(
         TooManyQuestionsError: The organisation has asked too many today; nothing was spent.
     """
     with in_whole_steps(settings.CONFIGURATION.answer_seconds):
-        return _ask(project, user, place, question, noise, title=title, at_most=at_most, table=table)
+        return _ask(project, user, place, question, noise, title=title, at_most=at_most, table=table, offer=offer)
 
 
 def _ask(
@@ -83,10 +86,12 @@ def _ask(
     title: str,
     at_most: float | None,
     table: str,
+    offer: Offer | None,
 ) -> Analysis:
     check_can_sign(project.hospital)
     with noting_refusals(user, project, place):
-        session, snapshot = open_session(project, user, place, table=table)
+        read = {} if offer is None else {"snapshot": offer.snapshot, "policy": offer.policy}
+        session, snapshot = open_session(project, user, place, table=table, **read)
     with session.table:
         with noting_refusals(user, project, place):
             noise, quoted = _settled(session, question, noise, needed=at_most is not None)

@@ -80,7 +80,7 @@ def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
                 form.question,
                 form.noise,
                 title=title,
-                table=offer.snapshot.group,
+                offer=offer,
                 at_most=_agreed(request.POST) / NANO,
             )
         except PydplibError as error:
