@@ -100,10 +100,13 @@ class StoreLedger(ABC):
             if role is not None:
                 check_name("role", role)
             named.append((*_who(lineage, recipient), limit, role))
+        name = self.name
         with self._transaction() as store:
-            return [self._open_one(store, *each) for each in named]
+            return [self._open_one(store, name, *each) for each in named]
 
-    def _open_one(self, store: Store, lineage: str, recipient: str | None, wanted: Limit, role: str | None) -> Account:
+    def _open_one(
+        self, store: Store, name: str, lineage: str, recipient: str | None, wanted: Limit, role: str | None
+    ) -> Account:
         found = store.get_account(lineage, recipient, wanted.relation)
         if found is not None:
             last = last_limit(store, lineage, recipient, wanted.relation)
@@ -125,7 +128,7 @@ class StoreLedger(ABC):
             self._now(),
             recipient=recipient,
             role=role,
-            details=self._signed({"limit": wanted.to_dict(), "sums": sums_of([(account, wanted)])}),
+            details={"limit": wanted.to_dict(), "sums": sums_of([(account, wanted)]), "ledger": name},
         )
         return account
 

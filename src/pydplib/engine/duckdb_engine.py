@@ -116,16 +116,16 @@ def _unchanging() -> Hashable:
 _RACE = 2.0  # seconds: a file that was written later than this ago may be written again with the same time
 
 
-def file_stamp(connection: Any, path: str) -> Hashable | None:
-    """Tell the bytes of a file, or of all files of a pattern, from any others; None where that cannot be told now.
+def file_stamp(connection: Any, pattern: str) -> Hashable | None:
+    """Tell the bytes of all files of a pattern from any others; None where that cannot be told now.
 
     A second change within one tick of the file system's clock leaves the time as it is: a file that was written just
     now has no stamp yet.
     """
-    if "://" in path:
+    if "://" in pattern:
         return None
     try:
-        found = connection.execute(f"SELECT file FROM glob({sql_text(file_or_pattern(path))}) ORDER BY file").fetchall()
+        found = connection.execute(f"SELECT file FROM glob({sql_text(pattern)}) ORDER BY file").fetchall()
         files = [(file, os.stat(file)) for (file,) in found]
     except Exception:  # no longer there, or unreadable: the question itself says so
         return None
@@ -146,6 +146,7 @@ def _tolerant(
         What runs a statement, and the stamp of what it reads.
     """
     copy: list[str] = []
+    pattern = file_or_pattern(path)
 
     def execute(statement: str) -> Any:
         if not copy:
@@ -158,7 +159,7 @@ def _tolerant(
             copy.append(name)
         return connection.execute(statement.replace(source, copy[0]))
 
-    return execute, lambda: copy[0] if copy else file_stamp(connection, path)
+    return execute, lambda: copy[0] if copy else file_stamp(connection, pattern)
 
 
 def _sheet(connection: Any, path: Path, sheet: str | None, schema: Schema, options: CsvOptions) -> str:

@@ -155,9 +155,7 @@ class Session(Shown):
         self._terms: Terms | None = None
         if self.role is not None:
             check_use(self.role, "ask")
-            self._terms = self.policy.terms(
-                self.role, groups=self.groups, project=about, n=table.schema.size, on=today
-            )
+            self._terms = self.policy.terms(self.role, groups=self.groups, project=about, n=table.schema.size, on=today)
         self._bought: list[MeasuredTables] | None = None
         self._asked: Facts | None = None
         self._priced: tuple[object, ...] = ()

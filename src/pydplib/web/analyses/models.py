@@ -71,9 +71,13 @@ def facts_of(question: str, receipt: str) -> tuple[str, int]:
         >>> one == two, one[1]
         (True, 500000000)
     """
+    return scope_of(Question.from_dict(json.loads(question))), nano_of(receipt)
+
+
+def nano_of(receipt: str) -> int:
+    """Return the privacy loss that a receipt says, in nano-epsilon."""
     told = json.loads(receipt or "{}").get("epsilon")
-    nano = UNKNOWN if told is None else min(UNKNOWN, math.ceil(Fraction(str(told)) * 10**9))
-    return scope_of(Question.from_dict(json.loads(question))), nano
+    return UNKNOWN if told is None else min(UNKNOWN, math.ceil(Fraction(str(told)) * 10**9))
 
 
 def scope_of(question: Question) -> str:

@@ -26,7 +26,7 @@ from pydplib.release import Price, Question, Release, Session
 from pydplib.release.joint_purchases import judged_loss
 from pydplib.release.prices import Accuracy
 from pydplib.release.words import TOGETHER, words_of
-from pydplib.web.analyses.models import Analysis, scope_of
+from pydplib.web.analyses.models import Analysis, nano_of, scope_of
 from pydplib.web.analyses.offers import Offer
 from pydplib.web.analyses.receipt_keys import check_can_sign, sign
 from pydplib.web.analyses.sessions import open_session
@@ -245,6 +245,7 @@ def keep(
         template=f"{template.id} {template.version}",
         issued=timezone.now().isoformat(timespec="seconds"),
     )
+    signed = sign(receipt, project.hospital).to_json()
     try:
         with recorded(user, project=project) as log:
             made = Analysis.objects.create(
@@ -256,9 +257,10 @@ def keep(
                 question=json.dumps(question.to_dict(), sort_keys=True),
                 words=words_of(dict(release.question)),
                 title=title,
-                receipt=sign(receipt, project.hospital).to_json(),
+                receipt=signed,
                 answer=answer,
-                **({} if loss is None else {"scope": scope_of(question), "nano_epsilon": math.ceil(loss * NANO)}),
+                scope=scope_of(question),
+                nano_epsilon=nano_of(signed) if loss is None else math.ceil(loss * NANO),
             )
             log.add("analysis.ask", made.key, role=session.role, cost=str(release.cost))
     except IntegrityError:  # asked twice at once: one row, one answer

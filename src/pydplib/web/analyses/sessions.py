@@ -71,10 +71,11 @@ def open_session(
     snapshot = snapshot or asked_snapshot(project, table)
     ledger = PricedLedger() if preview else DatabaseLedger()
     ledger.check_sound()  # a price would be a promise
-    if snapshot.declared.lineage != project.key:
+    schema = snapshot.declared
+    if schema.lineage != project.key:
         raise LedgerError("The snapshot does not name its project, so nobody could say whose budget it spends.")
     session = Session(
-        public_facts(snapshot) if preview else pinned_rows(snapshot),
+        Table(schema, NothingToRead(schema) if preview else PinnedRows(snapshot, schema)),
         recipient=recipient_of(user),
         role=place.role,
         ledger=ledger,
@@ -125,8 +126,8 @@ class PinnedRows(NothingToRead):
 
     name = "snapshot"
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        super().__init__(snapshot.declared)
+    def __init__(self, snapshot: Snapshot, schema: Schema) -> None:
+        super().__init__(schema)
         self.snapshot = snapshot
         self.table: Table | None = None
 
@@ -157,12 +158,6 @@ class PinnedRows(NothingToRead):
         """Close what was opened."""
         if self.table is not None:
             self.table.close()
-
-
-def pinned_rows(snapshot: Snapshot) -> Table:
-    """Return a snapshot as a table, opened when it is needed."""
-    engine = PinnedRows(snapshot)
-    return Table(engine.schema, engine)
 
 
 def public_facts(snapshot: Snapshot) -> Table:

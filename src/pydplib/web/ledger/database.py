@@ -194,6 +194,8 @@ class DatabaseLedger(StoreLedger):
                     "from the server's home."
                 )
             return
+        if known == Head(name, *store.last_link()):
+            return
         at = known.hash if known.entries == 0 else store.hash_of(known.entries)
         try:
             check_head(known, ledger=name, entries=store.last_link()[0], hash_at=at)
