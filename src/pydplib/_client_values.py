@@ -96,7 +96,7 @@ class Recipient:
         subject: What ``Project.start_attacks`` takes.
         name: Its name.
         whole_budget: Whether it is about a whole budget, not about what was given.
-        epsilon: The loss in all.
+        epsilon: The loss in total.
         delta: The chance by which the guarantee may fail.
         most_success: How often the best guess whether a person is in the data is right at most; a coin has 0.5.
         questions: How many questions it has paid for.

@@ -705,7 +705,7 @@ MUTANTS = (
            "dashboard.audience",
            "tests/web/dashboards/test_dashboards_show_releases_alone.py::test_who_sees_a_dashboard_for_third_parties",
            "another audience sees a dashboard, before it is published"),
-    Mutant("one owner raises a budget", "pydplib.web.projects.decisions.takes_two",
+    Mutant("one owner raises a budget", "pydplib.web.projects.requests.decisions.takes_two",
            "if request.kind == Kind.BUDGET:\n        return True",
            "if request.kind == Kind.BUDGET:\n        return False",
            "tests/web/projects/test_requests_four_eyes.py::test_a_budget_is_raised_by_the_second_owner",
@@ -751,7 +751,7 @@ MUTANTS = (
            "key, above = above, further", "above = further",
            "tests/web/people/test_hospital_pages.py::test_a_chain_of_new_organisations_gives_no_more_tries",
            "who is on the server is found by trying"),
-    Mutant("colleagues read the typed number", "pydplib.web.reporting.views_form._desk",
+    Mutant("colleagues read the typed number", "pydplib.web.reporting.forms.views._desk",
            "report.author_id == request.user.pk", "report.author_id",
            "tests/web/reporting/test_report_form_round_trips.py::"
            "test_the_typed_number_is_shown_to_nobody_else_and_not_after_signing",

@@ -1,4 +1,4 @@
-"""A second, naive book-keeper walks beside both ledgers, and they must agree on every step, whatever the policy says."""
+"""A second, naive book-keeper walks next to both ledgers: they must agree on every step, whatever the policy says."""
 
 from __future__ import annotations
 

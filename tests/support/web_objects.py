@@ -265,7 +265,7 @@ def make_signed_report(world: World) -> Any:
     """A signed report of the radiologist's department."""
     from report_forms import COMPLETE
 
-    from pydplib.web.reporting.drafts import save_draft
+    from pydplib.web.reporting.forms.drafts import save_draft
     from pydplib.web.reporting.signatures import sign_report
 
     report = make_report(world)

@@ -178,8 +178,8 @@ class StoreLedger(ABC):
             recipient: Who gets the answer and pays.
             role: The recipient's role, for the record.
             limits: What may be spent by the policy of the day. It is compared with the sums in the transaction of the
-                debit, so many at once never spend more, and is written into the entry. Without it, the limits that the
-                ledger was told last.
+                debit, so that parallel debits never exceed it, and written into the entry. Without it, the limits
+                that the ledger was told last.
             look_first: Whether to look for a stored answer before the write lock is taken; no need for a caller who
                 has looked just now.
 

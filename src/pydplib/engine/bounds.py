@@ -106,7 +106,7 @@ class Bound:
 
     @classmethod
     def from_schema(cls, schema: Schema) -> Bound:
-        """Return the default bound of a table: by weights, with the schema's most rows per person."""
+        """Return the default bound of a table: by weights, with the schema's maximum rows per person."""
         if schema.person is None:
             return cls(None)
         return cls(schema.person, schema.max_rows_per_person)

@@ -90,7 +90,7 @@ def check_finite(codes: NDArray[Any], *, infinite: bool = False) -> None:
         return
     lowest, highest = float(codes.min()), float(codes.max())
     if np.isnan(lowest):
-        raise DataError("Some values are written as NaN, which is no number. Leave them empty, or correct them.")
+        raise DataError("Some values are written as NaN, which is not a number. Leave them empty, or correct them.")
     if infinite:
         return
     if not (np.isfinite(lowest) and np.isfinite(highest)):

@@ -1,4 +1,4 @@
-"""The one door: may this output of this source go to this audience for this purpose?"""
+"""The one check: may this output of this source go to this audience for this purpose?"""
 
 from __future__ import annotations
 

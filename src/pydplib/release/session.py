@@ -157,6 +157,7 @@ class Session(Shown):
             check_use(self.role, "ask")
             self._terms = self.policy.terms(self.role, groups=self.groups, project=about, n=table.schema.size, on=today)
         self._bought: list[MeasuredTables] | None = None
+        self.payloads: dict[str, bytes] = {}  # the answers that this session has handed out, as the ledger keeps them
         self._asked: Facts | None = None
         self._priced: tuple[object, ...] = ()
         self._unpaid: str | None = None
@@ -318,7 +319,7 @@ class Session(Shown):
             size_cost=0 if size is None else size.cost.nano_epsilon or 0,
             at_most=agreed.at_most,
             confidence=purchase.confidence,
-            notes=(*agreed.notes, *notes),
+            notes=(*purchase.question.warnings(purchase.facts, purchase.noise, agreed.size), *agreed.notes, *notes),
         )
 
     def quote_release(
@@ -691,6 +692,7 @@ class Session(Shown):
                 return replace(purchase.answer(purchase.count(self.table)), key=key.digest)
 
             payload = self.ledger.finish(reservation, self.look(look))
+        self.payloads[key.digest] = payload
         return self._handed(Release.from_json(payload), purchase, agreed, reservation)
 
     def pay(self, key: ReleaseKey, plans: Iterable[Plan]) -> Reservation:

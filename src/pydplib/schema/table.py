@@ -284,7 +284,7 @@ class Schema(Shown):
 
     def described(self, title: str) -> str:
         """Return the public facts in words, a line per column, under a title."""
-        who = "every row another person"
+        who = "one row per person"
         if self.person is not None:
             who = f"person '{self.person}', {rows_words(self.max_rows_per_person)} each count in full"
         lines = [f"{title}, {who}"]

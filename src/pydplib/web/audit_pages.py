@@ -1,4 +1,4 @@
-"""Pages of the audit log: read, filter, export, verify, keep its head."""
+"""Pages of the audit log: read, filter, export, verify, save its latest hash."""
 
 from __future__ import annotations
 
@@ -135,7 +135,8 @@ def verify_chain(request: HttpRequest) -> HttpResponse:
     record(request.user, "audit.verify", project=request.project, whole=bool(verdict))
     if verdict:
         messages.success(
-            request, "The log is whole: every line fits the one before, and none is missing. Keep its head elsewhere."
+            request,
+            "The log is whole: every line fits the one before, and none is missing. Save the latest hash elsewhere.",
         )
     else:
         messages.error(request, f"The log is damaged. {verdict.problem} Tell whoever runs this server, at once.")

@@ -10,18 +10,19 @@ from typing import Any
 from pydplib import datasets
 from pydplib.policy import ROLES
 from pydplib.schema import Schema
+from pydplib.web.analyses.sizes import buy_sizes
 from pydplib.web.auditlog.log import recorded
 from pydplib.web.dashboards.example import publish_examples
 from pydplib.web.demo_examples import COMPUTED, DEPARTMENT, REPORTS, TEXTS
 from pydplib.web.intake.further_tables.rows import write_rows
 from pydplib.web.intake.imports.records import accept_rows
-from pydplib.web.intake.snapshots import make_snapshot, publish
+from pydplib.web.intake.snapshots import make_snapshot, publish, said_before
 from pydplib.web.people import links
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Member
 from pydplib.web.projects.setup import create_project
-from pydplib.web.reporting.free_texts import NewText
-from pydplib.web.reporting.labels import add_texts
+from pydplib.web.reporting.labels.free_texts import NewText
+from pydplib.web.reporting.labels.queue import add_texts
 from pydplib.web.tables.declared import ComputedColumn, PersonJoin, declare
 from pydplib.web.tables.models import PersonTable
 
@@ -84,7 +85,10 @@ def seed(step: Callable[[str], None] = lambda _: None) -> list[Entrance]:
     step("Adding a table of visits")
     _add_follow_up(study, users["olivia"])
     step("Publishing a snapshot")
-    publish(make_snapshot(study, actor=users["olivia"]), actor=users["olivia"])
+    # The noisy numbers are bought for everybody who may ask, as on the page of publishing: prices show their accuracy.
+    said, snapshot = said_before(study), make_snapshot(study, actor=users["olivia"])
+    publish(snapshot, actor=users["olivia"], **said)
+    buy_sizes(study, snapshot, actor=users["olivia"])
     publish_examples(users["olivia"], study, step=lambda audience: step(f"Publishing a dashboard: {audience}"))
     step("Filling the reporting desk")
     desk = _make_project(

@@ -20,10 +20,10 @@ from pydplib.web.auditlog.alerts import Alert, repeated_refusals
 from pydplib.web.exports.releases import recalls_for
 from pydplib.web.people.models import User
 from pydplib.web.people.permissions import signed_in
-from pydplib.web.projects.fields import titles_in
-from pydplib.web.projects.invitations import invitations_for
+from pydplib.web.projects.members.invitations import invitations_for
 from pydplib.web.projects.models import AccessRequest, Member, Project
 from pydplib.web.projects.permissions import memberships
+from pydplib.web.projects.policy.fields import titles_in
 from pydplib.web.projects.setup import can_create_project
 from pydplib.web.projects.words import request_words
 from pydplib.web.synthetic import tables

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pydplib.web.auditlog.log import Log
     from pydplib.web.intake.models import Snapshot
     from pydplib.web.people.models import Hospital, User
-    from pydplib.web.projects.fields import Field
     from pydplib.web.projects.models import Project
+    from pydplib.web.projects.policy.fields import Field
 
 P = ParamSpec("P")
 R = TypeVar("R")

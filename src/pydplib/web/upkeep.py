@@ -22,8 +22,9 @@ from pydplib.web.dashboards import upkeep as dashboards
 from pydplib.web.exports import files
 from pydplib.web.intake import upkeep as intake
 from pydplib.web.ledger import checks as ledger
-from pydplib.web.people import links, rate_limits
+from pydplib.web.people import links
 from pydplib.web.people.models import OneTimeLink, User
+from pydplib.web.people.sign_in import rate_limits
 
 
 def tidy() -> None:
@@ -68,7 +69,7 @@ def setup_token() -> str | None:
 
 
 def application() -> Any:
-    """Return the WSGI application, after Django's own checks (every view has a door)."""
+    """Return the WSGI application, after Django's own checks (every view has a permission)."""
     problems = [message for message in run_checks() if message.level >= ERROR]
     if problems:
         raise EngineError(f"The platform refuses to start: {problems[0].msg}")

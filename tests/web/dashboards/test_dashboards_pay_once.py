@@ -290,7 +290,7 @@ def test_the_budget_is_lowered_at_once_and_raised_by_two_owners(planned: Any, st
 
 
 def test_raising_alone_is_refused(study: Any, browser: Any) -> None:
-    from pydplib.web.projects.rules import lower_dashboard_budget
+    from pydplib.web.projects.policy.rules import lower_dashboard_budget
 
     with pytest.raises(PolicyError, match="two owners"):
         lower_dashboard_budget(study.owner, study.project, "third_party", 7.0)

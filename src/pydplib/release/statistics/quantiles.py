@@ -55,7 +55,7 @@ class QuantileNoise(Noise):
     counts 7/8 by less), and so their maximum. In every group the mechanism with
     unit u loses at most 2 u times the largest move of that group's scores (``noise.tap.flip_and_choose``), and one
     person's weights sum to at most rows * per_row over all groups; so all groups together lose at
-    most 2 u rows per_row max(q, 1-q) = epsilon / k for each of the k shares, epsilon in all. Sorting a
+    most 2 u rows per_row max(q, 1-q) = epsilon / k for each of the k shares, epsilon in total. Sorting a
     group's quantiles afterwards is post-processing.
 
     Args:
@@ -393,6 +393,10 @@ class OfRanks(OfColumn):
         """Return the margin in ranks."""
         percent = None if each is None else 100 * noise.expected(noise.worst) / each
         return Expected(noise.margin(noise.worst, confidence), "ranks", percent)
+
+    def span(self, facts: Facts, noise: QuantilesNoise, rows: float) -> float:
+        """The ranks of the group."""
+        return rows
 
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return the epsilon whose scale in ranks is ``target`` times an even group."""

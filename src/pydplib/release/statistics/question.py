@@ -44,8 +44,9 @@ Picture: TypeAlias = Literal["bars", "points", "boxes", "choices", "curves", "fo
 survival curves, a forest plot, a ROC curve or a printed table.
 """
 
-PartKind: TypeAlias = Literal["choice", "number", "whole", "shares", "edges", "columns"]
-"""What a part holds: one of several words, a number, a whole number, quantiles, edges of bins, columns with their keys.
+PartKind: TypeAlias = Literal["choice", "number", "whole", "shares", "edges", "columns", "key"]
+"""What a part holds: one of several words, a number, a whole number, quantiles, edges of bins, columns with their keys,
+one key of the first group.
 """
 
 MOST_BINS = 10_000
@@ -126,6 +127,9 @@ class Words(Protocol):
 
     def number(self, wanted: str) -> float:
         """Take a number."""
+
+    def value(self, column: str) -> Any:
+        """Take a value of a column."""
 
     def by(self) -> dict[str, Any]:
         """Take the groups, if there are any."""
@@ -403,6 +407,19 @@ class Question:
     # -- in words and in forms -------------------------------------------------------------------
 
     @classmethod
+    def fits(cls, column: Column, place: int = 0) -> bool:
+        """Return whether a form offers a column: as what the question is about (place 0), or as its first group, ...
+
+        Examples:
+            >>> from pydplib.schema import Flag, Text
+            >>> STATISTICS["mean"].fits(Flag()), STATISTICS["mean"].fits(Text())
+            (True, False)
+        """
+        if place:
+            return True
+        return column.can_be_asked and (cls.about == "all" or (cls.about == "numbers" and column.has_average))
+
+    @classmethod
     def read(cls, words: Words) -> Question:
         """Read the rest of a question in words, after the statistic."""
         raise NotImplementedError
@@ -563,6 +580,23 @@ class Question:
             confidence: How often the margin covers.
         """
         raise NotImplementedError
+
+    def span(self, facts: Facts, noise: Any, rows: float) -> float | None:
+        """Return all that is possible for one group of this many rows, in the unit of its margin; none: nobody can say.
+
+        A margin of more than a quarter of it leaves hardly anything to learn.
+        """
+        return None
+
+    def warnings(self, facts: Facts, noise: Any, size: float | None) -> tuple[str, ...]:
+        """Return what to know before paying, where the noise may hide the answer; by public facts alone.
+
+        Args:
+            facts: The question against the schema.
+            noise: Its noise.
+            size: The declared or bought number of rows; none where nobody knows.
+        """
+        return ()
 
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return the epsilon at which the expected noise is ``target`` times the reference magnitude.

@@ -120,6 +120,10 @@ class Sum(OfColumn):
         percent = None if each is None else 100 * noise.expected / (each * noise.largest * noise.step)
         return Expected(noise.margin(confidence), noise_percent=percent)
 
+    def span(self, facts: Facts, noise: SumNoise, rows: float) -> float:
+        """Rows of the largest value."""
+        return rows * noise.largest * noise.step
+
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return D / (target M), M an even group of the largest value."""
         return facts.rows / (target * each)

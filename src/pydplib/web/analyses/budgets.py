@@ -24,7 +24,7 @@ from pydplib.release.accounts import find_account
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.sessions import recipient_of
-from pydplib.web.design.values import epsilon, epsilon_left
+from pydplib.web.design.values import epsilon, epsilon_left, points, points_left
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital, User
@@ -81,9 +81,9 @@ class BudgetState:
 
     @property
     def most_words(self) -> str:
-        """The most expensive question for readers, rounded down; empty where it is what is left."""
-        shown = epsilon_left(self.most)
-        return "" if shown == epsilon_left(self.left) else shown
+        """The most expensive question for readers, in points, rounded down; empty where it is what is left."""
+        shown = points_left(self.most, self.total)
+        return "" if shown == points_left(self.left, self.total) else f"{shown} points"
 
     def pays(self, price: float) -> int:
         """Return how many further questions of one price it pays, each as the ledger would; at most 999."""
@@ -122,16 +122,18 @@ class Forecast:
         until: The day on which it ends at the present pace; none if nothing was asked lately, or it lasts ten years.
         usual: The usual price of a question (the median); none before the first.
         more: How many further questions of that price it pays.
+        total: The whole budget.
     """
 
     until: dt.date | None
     usual: float | None
     more: int | None
+    total: float = 0.0
 
     @property
     def usual_words(self) -> str:
-        """The usual price as a page shows it."""
-        return "" if self.usual is None else epsilon(self.usual)
+        """The usual price as a page shows it, in points."""
+        return "" if self.usual is None else f"{points(self.usual, self.total)} points"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,7 @@ class Booking:
     who: str
     words: str
     cost: str
+    epsilon: float | None
     role: str
     analysis: str
     refused: bool
@@ -163,6 +166,14 @@ def own_purse(project: Project, user: User, place: Member) -> BudgetState | None
     if account is None:
         return BudgetState(user.hospital.name, 0.0, own.epsilon)
     return _purse(user.hospital.name, account, Limit.of(own), ledger.entries(lineage=project.key, recipient=name))
+
+
+def budget_total(project: Project, place: Member) -> float:
+    """Return the whole budget of a member's organisation by the policy of today: what points are parts of."""
+    try:
+        return terms_of(project, place.role, place.groups).own.epsilon
+    except PolicyError:
+        return project.data_set_budget
 
 
 def all_purses(project: Project) -> tuple[list[BudgetState], BudgetState]:
@@ -229,7 +240,7 @@ def forecast(
     pace = sum(cost for time, cost in paid if time >= since) / days
     left = purse.left / pace if pace else math.inf
     until = (now + dt.timedelta(days=left)).date() if left < 3652 else None
-    return Forecast(until, usual, purse.pays(usual))
+    return Forecast(until, usual, purse.pays(usual), purse.total)
 
 
 class Bookings(Sequence[Booking]):
@@ -285,6 +296,9 @@ class Bookings(Sequence[Booking]):
                     cost=""
                     if entry.cost is None or entry.cost.nano_epsilon is None
                     else show_nano(entry.cost.nano_epsilon),
+                    epsilon=None
+                    if entry.cost is None or entry.cost.nano_epsilon is None
+                    else entry.cost.nano_epsilon / NANO,
                     role=entry.role or "",
                     analysis=item.key if item else "",
                     refused=entry.kind == "refusal",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from django import forms
@@ -22,7 +23,6 @@ from pydplib.web.analyses.questions import (
     MOST_CONDITIONS,
     OPERATORS,
     build_question,
-    can_be_about,
     check_cells,
     edges_text,
     kind_choices,
@@ -35,10 +35,12 @@ from pydplib.web.analyses.questions import (
 )
 
 _FACTOR_WORDS = {
-    "low": "Little noise (up to 5 %)",
-    "medium": "Medium noise (5 to 10 %)",
-    "high": "Much noise (10 to 20 %)",
+    "low": "Little noise: up to 5 %",
+    "medium": "Medium noise: 5 to 10 %",
+    "high": "Much noise: 10 to 20 %",
 }
+SLIDER = "slider"
+"""The accuracy that is set by the slider."""
 # What asking.js looks for: a choice can change what else is to be filled in; a number changes the price alone.
 _CHOICE = {"data-live": "form"}
 _TYPED = {"data-live": "price"}
@@ -105,7 +107,7 @@ class QuestionForm(forms.Form):
 
     def _add_subject(self) -> None:
         if self.shape.about is not None:
-            fitting = [name for name, column in self.offer.fields.items() if can_be_about(self.shape, column)]
+            fitting = [name for name, column in self.offer.fields.items() if self.shape.fits(column)]
             choices = [("", "Choose a field"), *self._named(fitting)]
             self._choose("field", self.shape.field_label, choices, required=True)
         for part in own_parts(self.shape):
@@ -120,6 +122,8 @@ class QuestionForm(forms.Form):
         if part.kind == "columns":
             self._add_columns(part)
             return
+        if part.kind == "key":
+            return  # it is asked once the group is chosen
         number = forms.IntegerField if part.kind == "whole" else forms.FloatField
         self.fields[part.form] = number(
             label=part.label,
@@ -156,11 +160,25 @@ class QuestionForm(forms.Form):
             if place > 1 and not chosen:
                 return  # the second group is asked for once there is a first one
             name = f"by{place}"
-            fitting = [other for other in self.offer.fields if other not in (own, *self._several(), *chosen)]
+            taken = (own, *self._several(), *chosen)
+            fitting = [
+                other
+                for other, column in self.offer.fields.items()
+                if other not in taken and self.shape.fits(column, place)
+            ]
             none = ("", "Choose a field" if table and place == 1 else "All together" if place == 1 else "Nothing else")
             self._choose(name, labels[place - 1], [none, *self._named(fitting)], required=table and place == 1)
             if self.data.get(name):
                 chosen.append(self.data[name])
+                self._add_key(place)
+
+    def _add_key(self, place: int) -> None:
+        """Add the choice of one value of the first group, where a statistic asks for it and the group has a list."""
+        column = self.offer.fields.get(self.data["by1"])
+        listed = [] if column is None or column.is_binned else [(str(v), column.write(v)) for v in column.listed]
+        for part in own_parts(self.shape):
+            if part.kind == "key" and place == 1 and listed:
+                self._choose(part.form, part.label, [("", f"The first: {listed[0][1]}"), *listed[1:]])
 
     def _add_bins(self) -> None:
         for name in self._grouped():
@@ -259,16 +277,27 @@ class QuestionForm(forms.Form):
     # -- how accurate ----------------------------------------------------------------------------
 
     def _add_accuracy(self) -> None:
+        share = "of the range of values" if self.shape.needs_size else "of a group of average size"
         choices = [
-            *((factor.name, _FACTOR_WORDS[factor.name]) for factor in self.offer.factors if self.offer.cap is not None),
+            (SLIDER, "By the slider"),
+            *(
+                (factor.name, f"{_FACTOR_WORDS[factor.name]} {share}")
+                for factor in self.offer.factors
+                if self.offer.cap is not None
+            ),
             ("epsilon", "A privacy loss that I set"),
             ("margin", "A margin that I need"),
         ]
-        self._choose("accuracy", "How accurate?", choices, required=True, radio=True, default=choices[0][0])
+        self._choose("accuracy", "How do you want to set it?", choices, required=True, radio=True, default=SLIDER)
         self.fields["accuracy"].help_text = (
-            f"Your role's usual noise is {self.offer.factors[0].name}: {self.offer.factors[0].meaning[:1].lower()}"
-            f"{self.offer.factors[0].meaning[1:]} More noise costs less of the budget."
+            f"Percentages are the expected noise, {share}. Your role's usual noise is {self.offer.factors[0].name}. "
+            "More noise costs less of the budget."
         )
+        if self.data["accuracy"] == SLIDER:
+            self.fields["precision"] = forms.IntegerField(
+                label="How precise?", required=False, min_value=0, max_value=99
+            )
+            self.fields["proposed"] = forms.IntegerField(required=False, min_value=0, max_value=99)
         attrs = {"class": "short", "inputmode": "decimal", **_TYPED}
         if self.data["accuracy"] == "epsilon":
             cap = "" if self.offer.cap is None else f" At most {self.offer.cap:g} for one question."
@@ -320,11 +349,13 @@ class QuestionForm(forms.Form):
 
     question: Question | None = None
     noise = Accuracy()
+    bins: Mapping[str, Bins] = MappingProxyType({})
 
     def clean(self) -> dict[str, Any]:
         """Make the question; whatever does not fit is said next to its field."""
         values: dict[str, Any] = super().clean() or {}
         bins = {name: made for name in self._grouped() if (made := self._bins_of(name)) is not None}
+        self.bins = bins
         places = [str(place) for place in range(1, MOST_CONDITIONS + 1)]
         where = [found for place in places if (found := self._condition_of(place)) is not None]
         after = self._condition_of(AFTER)
@@ -340,7 +371,9 @@ class QuestionForm(forms.Form):
                 bins=bins,
                 where=where,
                 own={
-                    part.name: found for part in own_parts(self.shape) if (found := values.get(part.form)) is not None
+                    part.name: found
+                    for part in own_parts(self.shape)
+                    if (found := values.get(part.form)) not in (None, "")
                 },
                 any_of=values.get("match") == "any",
                 per_person=OneRow(rule, (values["order"],)) if rule else None,
@@ -353,9 +386,32 @@ class QuestionForm(forms.Form):
         accuracy = values["accuracy"]
         if accuracy in ("epsilon", "margin"):
             self.noise = Accuracy(**{accuracy: values[accuracy]})
-        else:
+        elif accuracy != SLIDER:
             self.noise = Accuracy(noise_factor=accuracy)
         return values
+
+    @property
+    def has_slider(self) -> bool:
+        """Whether the accuracy is set by the slider."""
+        return self.data["accuracy"] == SLIDER
+
+    def chosen_step(self, *, exactly: bool) -> int | None:
+        """Return the place of the slider; none where nobody moved it from the place that was proposed.
+
+        Args:
+            exactly: Whether this is the question that is paid for: then the place is what it is.
+        """
+        chosen: int | None = self.cleaned_data.get("precision")
+        return None if not exactly and chosen == self.cleaned_data.get("proposed") else chosen
+
+    def set_step(self, place: int, epsilon: float, *, proposed: bool) -> None:
+        """Settle the accuracy: the step of the slider and what it costs."""
+        self.noise = Accuracy(epsilon=epsilon)
+        self.data["precision"] = str(place)
+        if proposed:
+            self.data["proposed"] = str(place)
+        else:
+            self.data.pop("proposed", None)
 
     def _check_one_record(self, values: dict[str, Any]) -> None:
         """Ask which record counts where one value of each person meets a field of records."""
@@ -443,7 +499,7 @@ class QuestionForm(forms.Form):
 
     @property
     def accuracy_fields(self) -> list[Any]:
-        """How accurate."""
+        """How accurate, set in another way than by the slider."""
         return [self[name] for name in ("accuracy", "epsilon", "margin") if name in self.fields]
 
     @property

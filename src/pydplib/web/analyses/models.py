@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from pydplib.release import Question
+from pydplib.release import Question, Release
 from pydplib.web.people.models import new_key
 
 
@@ -44,6 +44,9 @@ class Analysis(models.Model):
 
     was_free = False
     """Whether the organisation had paid for it before it was asked just now; see ``purchases.ask``."""
+
+    told: Release | None = None
+    """The answer, where it was asked just now; see ``purchases.ask``."""
 
     class Meta:
         constraints: ClassVar = [

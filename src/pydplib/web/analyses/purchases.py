@@ -62,7 +62,7 @@ def ask(
         question: What is asked.
         noise: How accurate the answer should be.
         title: What the asker calls it.
-        at_most: The most epsilon that the asker agreed to pay in all; none for whatever it costs.
+        at_most: The most epsilon that the asker agreed to pay in total; none for whatever it costs.
         table: The repeating group that is asked; empty for reports.
         offer: What this request has offered: its snapshot is asked, by its policy; none for those of this moment.
 
@@ -103,7 +103,7 @@ def _ask(
             release = session.release(question, **noise.options())
             loss = judged_loss(session, question, release)
     made = keep(project, user, session, snapshot, question, release, title=title, loss=loss)
-    made.was_free = quoted is not None and quoted.free
+    made.was_free, made.told = quoted is not None and quoted.free, release
     return made
 
 
@@ -231,7 +231,8 @@ def keep(
     found = Analysis.objects.filter(**own).first()
     if found is not None:
         return found
-    payload, template = stored_payload(release.key), snapshot.template.template
+    payload = session.payloads.get(release.key) or stored_payload(release.key)
+    template = snapshot.template.template
     answer = "" if not own["part"] else release.to_json()
     if answer:
         payload = answer.encode()

@@ -51,13 +51,6 @@ def operators_for(column: Column) -> tuple[Operator, ...]:
     return column.operators
 
 
-def can_be_about(kind: type[Question], column: Column) -> bool:
-    """Return whether a statistic can be about a column."""
-    if not column.can_be_asked or kind.about is None:
-        return False
-    return kind.about == "all" or column.has_average
-
-
 def kind_choices() -> list[tuple[str, str]]:
     """Return the statistics that can be asked as (word, title), in the order of the form.
 

@@ -11,13 +11,13 @@ from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
-from pydplib.budget.units import show_nano
+from pydplib.budget.units import NANO, show_nano
 from pydplib.plot import heatmap
 from pydplib.policy import ROLES
 from pydplib.receipt import Receipt
 from pydplib.release.formats import TABLE_FORMATS
 from pydplib.schema import Schema
-from pydplib.web.analyses.budgets import recipient_names
+from pydplib.web.analyses.budgets import budget_total, recipient_names
 from pydplib.web.analyses.entries import ENTRIES
 from pydplib.web.analyses.figures import (
     figure_of,
@@ -27,8 +27,10 @@ from pydplib.web.analyses.figures import (
     rest_words,
     sampling_words,
     table_of,
+    worth_of,
 )
 from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.notebooks import cells_of, to_notebook, to_script
 from pydplib.web.analyses.offers import of_table, titles_of
 from pydplib.web.analyses.originals import look_at_original
 from pydplib.web.analyses.purchases import answer_bytes, release_of
@@ -49,7 +51,7 @@ from pydplib.web.analyses.visibility import (
 )
 from pydplib.web.auditlog.log import record
 from pydplib.web.design.forms import seen
-from pydplib.web.design.values import table_cells
+from pydplib.web.design.values import points, table_cells
 from pydplib.web.intake.snapshots import published_snapshot, published_tables
 from pydplib.web.projects.permissions import door
 from pydplib.web.projects.words import plain
@@ -68,11 +70,11 @@ def analyses(request: HttpRequest) -> HttpResponse:
     tables = published_tables(request.project)
     names = recipient_names()
     titles = {name: word for each in tables for name, word in titles_of(Schema.from_json(each.schema)).items()}
-    current = {each.key for each in tables}
+    current, total = {each.key for each in tables}, budget_total(request.project, request.member)
     values = {
         "project": request.project,
         "page_obj": page,
-        "entries": [_entry(item, request, current, titles, names) for item in page.object_list],
+        "entries": [_entry(item, request, current, titles, names, total) for item in page.object_list],
         "sees_all": request.member.can("read_all_ledgers"),
         "published": bool(tables),
         "ways": list(ENTRIES.items()),
@@ -118,7 +120,7 @@ def analysis_receive(request: HttpRequest) -> HttpResponse:
 @door("ask", of=Analysis)
 @require_safe
 def analysis_download(request: HttpRequest, kind: str) -> HttpResponse:
-    """Give out released values as CSV or JSON, a printed table as HTML, or the signed receipt."""
+    """Give out released values as CSV or JSON, a printed table as HTML, a notebook, or the signed receipt."""
     item = check_see(request)
     release = release_of(item)
     printed = printed_of(release, snapshot_of(item).template.template)
@@ -131,6 +133,10 @@ def analysis_download(request: HttpRequest, kind: str) -> HttpResponse:
         content, content_type = printed.to_page(item.title or item.words), "text/html; charset=utf-8"
     elif kind == "json":
         content, content_type = answer_bytes(item), "application/json"
+    elif kind in ("py", "ipynb"):
+        cells = cells_of(item, title=item.title or item.words, address=request.build_absolute_uri("/").rstrip("/"))
+        content = to_script(cells) if kind == "py" else to_notebook(cells)
+        content_type = "text/x-python; charset=utf-8" if kind == "py" else "application/x-ipynb+json"
     elif kind == "receipt" and item.receipt:
         content, content_type = item.receipt, "application/json"
     else:
@@ -177,6 +183,7 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
         "words": words,
         "title": item.title or words,
         "release": release,
+        "worth": worth_of(shown),
         "headline": headline_of(release),
         "figure": figure,
         "printed": None if printed is None else table_cells(printed.head, printed.rows),
@@ -189,6 +196,7 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
         "receipt": receipt,
         "own": item.recipient == recipient_of(request.user),
         "again_url": _again(item, schema, snapshot.group),
+        "better_url": _better(item, schema, snapshot.group),
         "breadcrumb": [("Analyses", f"/analyses?project={item.project.key}"), (item.title or words, "")],
     }
     if request.member.can("edit_policy"):
@@ -207,8 +215,11 @@ def _facts(request: HttpRequest, item: Analysis, release: Any, snapshot: Any) ->
     template, nano = snapshot.template.template, release.cost.nano_epsilon
     published = f", published {snapshot.published:%-d %B %Y}" if snapshot.published else ""
     by = f" by {item.asked_by}" if item.recipient == recipient_of(request.user) else ""
+    cost = f"ε {show_nano(nano)}" if nano is not None else str(release.cost)
+    if nano is not None and item.recipient == recipient_of(request.user):
+        cost = f"{points(nano / NANO, budget_total(item.project, request.member))} of 100 points ({cost})"
     return [
-        ("Cost", f"{show_nano(nano)} epsilon" if nano is not None else str(release.cost)),
+        ("Cost", cost),
         ("Noise", release.mechanism),
         (
             "Data",
@@ -244,8 +255,14 @@ def _again(item: Analysis, schema: Schema, table: str) -> str:
     return f"/analyses/new?{urlencode(params)}"
 
 
+def _better(item: Analysis, schema: Schema, table: str) -> str:
+    """Return the address of the same question with the step of the slider that is proposed today."""
+    params = [("project", item.project.key), *params_of(question_of(item), schema.columns)]
+    return f"/analyses/new?{urlencode(params + ([('table', table)] if table else []))}"
+
+
 def _entry(
-    item: Analysis, request: HttpRequest, current: set[str], titles: dict[str, str], names: dict[str, str]
+    item: Analysis, request: HttpRequest, current: set[str], titles: dict[str, str], names: dict[str, str], total: float
 ) -> dict[str, object]:
     receipt = Receipt.from_json(item.receipt) if item.receipt else None
     own = item.recipient == recipient_of(request.user)
@@ -257,6 +274,7 @@ def _entry(
         "own": own,
         "who": f"{item.asked_by}, {payer}" if sees_all else str(item.asked_by) if own else "",
         "cost": receipt.epsilon if receipt else "",
+        "points": points(float(receipt.epsilon), total) if receipt else "",
         "is_current": item.snapshot in current,
         "shared_with": [ROLES[role].title for role in item.shared_with if role in ROLES],
     }

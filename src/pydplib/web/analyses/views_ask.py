@@ -13,16 +13,23 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, EngineError, PolicyError, PydplibError, QuestionError
-from pydplib.release import Price
+from pydplib.release import Price, Question
+from pydplib.release.facts import Facts
 from pydplib.web.analyses.entries import ENTRIES, person_defaults
+from pydplib.web.analyses.figures import worth_of
 from pydplib.web.analyses.forms import QuestionForm
+from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offers import Offer, of_table, offer_for
-from pydplib.web.analyses.prices import quote
-from pydplib.web.analyses.purchases import ask
+from pydplib.web.analyses.precision import Ladder, counted_groups, ladder_of, step_at
+from pydplib.web.analyses.prices import quote_in
+from pydplib.web.analyses.proposals import proposals_for
+from pydplib.web.analyses.purchases import ask, release_of
 from pydplib.web.analyses.questions import title_of
+from pydplib.web.analyses.sessions import open_session
+from pydplib.web.design.values import points
 from pydplib.web.intake.snapshots import published_tables
 from pydplib.web.projects.permissions import door
-from pydplib.web.projects.requests import binding_row
+from pydplib.web.projects.requests.submissions import binding_row
 from pydplib.web.projects.words import plain
 
 
@@ -86,15 +93,15 @@ def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
         except PydplibError as error:
             refusal = error
         else:
-            _thank(request, free=made.was_free)
+            _thank(request, made)
             return redirect("analysis", key=made.key)
     return _not_paid(request, form, refusal)
 
 
-def _thank(request: HttpRequest, *, free: bool) -> None:
-    if free:
+def _thank(request: HttpRequest, made: Analysis) -> None:
+    if made.was_free:
         messages.info(request, "Your organisation had asked this before: here is the same answer, for nothing.")
-    else:
+    elif not worth_of(made.told or release_of(made)).is_little:  # else the page says so at its top
         messages.success(request, "Paid and answered. The same question again gives the same answer, for nothing.")
 
 
@@ -129,18 +136,11 @@ def _agreed(data: QueryDict) -> int:
 
 
 def _shown(request: HttpRequest, form: QuestionForm) -> dict[str, Any]:
-    values: dict[str, Any] = {**_frame(request), "form": form, "price": None, "denied": None}
+    values: dict[str, Any] = {**_frame(request), "form": form, "price": None, "denied": None, "ladder": None}
     if form.is_valid() and form.question is not None:
         values["words"] = of_table(form.offer.snapshot, title_of(form.question.to_dict(), form.titles))
         try:
-            values["price"] = quote(
-                request.project,
-                request.user,
-                request.member,
-                form.question,
-                form.noise,
-                table=form.offer.snapshot.group,
-            )
+            values |= _offered(request, form, form.question)
         except PolicyError as refusal:
             values["denied"] = plain(str(refusal))
         except PydplibError as error:
@@ -152,6 +152,27 @@ def _shown(request: HttpRequest, form: QuestionForm) -> dict[str, Any]:
     if request.method != "POST":
         form.forgive_gaps()
     return values
+
+
+def _offered(request: HttpRequest, form: QuestionForm, question: Question) -> dict[str, Any]:
+    """Return the steps of the slider, the price of the chosen one, and what would be worth more; no data are read."""
+    table = form.offer.snapshot.group
+    session, snapshot = open_session(request.project, request.user, request.member, preview=True, table=table)
+    facts = Facts.of(question, session.table.schema)
+    counts = counted_groups(request.project, session.recipient, snapshot.key, question, facts)
+    chosen = form.chosen_step(exactly=request.method == "POST") if form.has_slider else 0
+    ladder = ladder_of(session, question, chosen=chosen, counts=counts)
+    if form.has_slider:
+        form.set_step(ladder.chosen, ladder.step.epsilon, proposed=chosen is None)
+    price = quote_in(session, question, form.noise)
+    step = ladder.step if form.has_slider else step_at(session, question, price, counts)
+    found: dict[str, Any] = {"price": price, "step": step, "ladder": ladder if form.has_slider else None}
+    least = "at most " if price.at_most and not price.free else ""
+    found["price_points"] = f"{least}{points(price.total / NANO, price.bar.total)}"
+    found["price_hint"], found["here"] = "of 100 points", request.path
+    if not price.free and step.light != "useful":
+        found["proposals"] = proposals_for(form, session, ladder if form.has_slider else Ladder((step,), 0))
+    return found
 
 
 def _frame(request: HttpRequest) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Who sees an analysis: the organisation that paid, those whom the owner shows it to, owners; all by the one door."""
+"""Who sees an analysis: the organisation that paid, those whom the owner shows it to, owners; the policy decides."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def snapshot_of(analysis: Analysis) -> Snapshot:
 def decision_for(
     analysis: Analysis, place: Member, *, own: bool = False, policy: Policy | None = None, schema: Schema | None = None
 ) -> Decision:
-    """Ask the door whether the released values may go to somebody's role and groups, by the policy of today.
+    """Ask the policy whether the released values may go to somebody's role and groups, by the policy of today.
 
     Args:
         analysis: What was released.
@@ -170,6 +170,15 @@ def is_received(analysis: Analysis, user: User, place: Member) -> bool:
     return bool(DatabaseLedger().paid_by(recipient_of(user), [analysis.digest]))
 
 
+def received(project: Project, user: User, place: Member, *, most: int) -> list[Analysis]:
+    """Return the analyses whose numbers somebody may read now, newest first: of what is visible, what is paid for."""
+    found = visible(project, user, place)
+    if place.preview or place.can("see_raw"):
+        return list(found[:most])
+    paid = DatabaseLedger().paid_by(recipient_of(user), list(found.values_list("digest", flat=True)))
+    return [item for item in found if item.digest in paid][:most]
+
+
 def check_see(request: HttpRequest) -> Analysis:
     """Return the analysis of the address if the user may read its numbers.
 
@@ -205,7 +214,7 @@ def check_concerns(request: HttpRequest) -> Analysis:
 
 
 def audiences_for(analysis: Analysis) -> list[tuple[str, Decision]]:
-    """Return each role that gets statistics, with the door's answer for this analysis."""
+    """Return each role that gets statistics, with the policy's answer for this analysis."""
     return [(role, decision_for(analysis, Member.as_role(role))) for role in AUDIENCES]
 
 

@@ -89,6 +89,7 @@ _TYPES: dict[str, Any] = {
     "shares": Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=20)],
     "edges": Edges,
     "columns": Annotated[list[VariableIn], Field(min_length=1, max_length=40)],
+    "key": Value,
 }
 
 
@@ -150,7 +151,7 @@ class AskIn(Strict):
 
 
 class PayIn(AskIn):
-    """The same, and the most epsilon that may be spent for it in all: ``nano_epsilon_in_all`` of the price, in epsilon.
+    """The same, and the most epsilon to spend for it in total: ``nano_epsilon_in_all`` of the price, in epsilon.
 
     If it would cost more, it is refused and nothing is spent. Without it, it is paid whatever it costs.
     """

@@ -12,8 +12,8 @@ from pydplib.web.api import tokens as work
 from pydplib.web.api.api import openapi_document
 from pydplib.web.api.forms import TokenForm
 from pydplib.web.api.models import ApiToken
-from pydplib.web.people import second_factor as factor
 from pydplib.web.people.permissions import has_second_factor, public, signed_in
+from pydplib.web.people.sign_in import second_factor as factor
 
 _ACCOUNT = ("Account", "/account")
 

@@ -29,7 +29,7 @@ from pydplib.web.attacks.verdicts import verdict_of
 from pydplib.web.auditlog.models import Line
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.rights.processing_record import record_of_processing
-from pydplib.web.projects.fields import titles_in
+from pydplib.web.projects.policy.fields import titles_in
 from pydplib.web.projects.words import row_words
 
 OPEN = (

@@ -37,7 +37,7 @@ HEADS = ["Attack", "Right", "By guessing", "Exposed", "What it means"]
 
 
 def drawings_of(results: Sequence[AttackResult], name: str) -> list[Drawing]:
-    """Return how often attacks were right and who was exposed, each with its table twin."""
+    """Return how often attacks were right and who was exposed, each with its table."""
     if not results:
         return []
     # The worst ones; the table below the figures has all of them.

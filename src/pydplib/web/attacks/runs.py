@@ -20,8 +20,8 @@ from pydplib.web.exports.models import Export
 from pydplib.web.intake.snapshots import published_snapshot, snapshot_schema
 from pydplib.web.people.models import User
 from pydplib.web.projects.allowances import terms_of
-from pydplib.web.projects.fields import current_template
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.policy.fields import current_template
 
 BACKGROUND = True
 """Whether attacks run in a thread of their own; tests let the page wait for them."""

@@ -77,7 +77,7 @@ class Figure(models.Model):
 
     @property
     def project(self) -> Any:
-        """The project, for the door."""
+        """The project, for the permission."""
         return self.dashboard.project
 
 

@@ -25,9 +25,9 @@ from pydplib.web.dashboards.plans import PAPER_FIELDS, paper_output
 from pydplib.web.dashboards.prices import label_for
 from pydplib.web.ledger.models import Payment
 from pydplib.web.people.models import User
-from pydplib.web.projects.fields import project_fields
-from pydplib.web.projects.flows import decide
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.policy.fields import project_fields
+from pydplib.web.projects.policy.flows import decide
 from pydplib.web.projects.words import plain
 
 
@@ -40,7 +40,7 @@ class Panel:
         title: What it shows.
         label: What the paper calls it.
         figure: The drawing; none if the policy has closed it since.
-        columns: Heads of the table twin.
+        columns: Heads of its table.
         rows: Its rows.
         cost: What it cost, for all of the audience together.
         receipts: Keys of the releases.
@@ -103,7 +103,7 @@ def offer_of(edition: Edition, user: User, place: Member) -> SharedOffer | None:
 def panels_of(
     edition: Edition, place: Member, *, waiting: Iterable[str] = (), originals_for: Any = None
 ) -> list[Panel]:
-    """Return the figures of an edition, each let through by the policy's door as it is today.
+    """Return the figures of an edition, each let through by the policy as it is today.
 
     Args:
         edition: What was published.

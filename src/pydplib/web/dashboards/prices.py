@@ -27,8 +27,8 @@ from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import load_snapshot, published_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.projects.allowances import limit_of, terms_of
-from pydplib.web.projects.flows import flow_for
 from pydplib.web.projects.models import Member
+from pydplib.web.projects.policy.flows import flow_for
 from pydplib.web.projects.words import plain
 
 OWNER_SIZE = Fraction(1, 10)
@@ -313,7 +313,7 @@ def _line(dashboard: Dashboard, figure: Figure, session: Session, seen: set[str]
     try:
         asked = asked_by(figure, schema)
         if not asked:
-            return BillLine(**facts, problem=f"{facts['title']}: the snapshot has not its fields.")
+            return BillLine(**facts, problem=f"{facts['title']}: the snapshot lacks the fields it needs.")
         if needs_size:
             for question, noise in asked if session.cap is not None else ():
                 session.price(question, **noise.options())  # whether the policy opens it can be told already
@@ -334,7 +334,7 @@ def _new_prices(asked: Any, session: Session, seen: set[str]) -> Iterator[Price]
 def _paper_problem(dashboard: Dashboard, figure: Figure, schema: Schema) -> str:
     fields = PAPER_FIELDS[figure.name]
     if not set(fields) <= set(schema.columns):
-        return f"{title_for(figure, schema)}: the snapshot has not its fields."
+        return f"{title_for(figure, schema)}: the snapshot lacks the fields it needs."
     place = Member.as_role(dashboard.audience)
     decision = flow_for(
         dashboard.project, place, paper_output(dashboard.audience), purpose=dashboard.project.purpose, fields=fields

@@ -23,8 +23,8 @@ from pydplib.web.design.forms import seen
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.projects.changes import noting_refusals
 from pydplib.web.projects.permissions import door
-from pydplib.web.projects.requests import propose_budget
-from pydplib.web.projects.rules import is_raise, lower_dashboard_budget
+from pydplib.web.projects.policy.rules import is_raise, lower_dashboard_budget
+from pydplib.web.projects.requests.submissions import propose_budget
 from pydplib.web.projects.words import DASHBOARD
 
 

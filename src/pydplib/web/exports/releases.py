@@ -1,4 +1,4 @@
-"""Who gets an export: the policy's one door, the ledger, the recall list."""
+"""Who gets an export: the policy, the ledger, the recall list."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pydplib.web.exports.plans import ExportPlan
 from pydplib.web.exports.runs import earlier_exports
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital, User
-from pydplib.web.projects.flows import check_flow_for, flow_for
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.policy.flows import check_flow_for, flow_for
 from pydplib.web.projects.words import audience_words, plain
 
 LABEL: OutputLabel = "k_anonymous"
@@ -63,7 +63,7 @@ def audiences_of(project: Project) -> list[str]:
 
 
 def choices_of(export: Export) -> list[AudienceChoice]:
-    """Return every audience with the door's answer for this export."""
+    """Return every audience with the policy's answer for this export."""
     members = list(export.project.members.all())
     found = []
     for name in audiences_of(export.project):
@@ -74,7 +74,7 @@ def choices_of(export: Export) -> list[AudienceChoice]:
 
 
 def decision_for(export: Export, place: Member) -> Decision:
-    """Ask the door whether the export may go to somebody, by the policy of today."""
+    """Ask the policy whether the export may go to somebody, by the policy of today."""
     project = export.project
     return flow_for(project, place, LABEL, purpose=project.purpose, fields=export.columns)
 
@@ -175,7 +175,7 @@ def _enter(export: Export, *, recipient: str, role: str) -> None:
 
 
 def take(request: HttpRequest, export: Export, kind: str) -> Any:
-    """Return the path of a file for somebody who may have it; door, ledger, recall list and log first.
+    """Return the path of a file for somebody who may have it; policy, ledger, recall list and log first.
 
     Raises:
         PolicyError: The policy of today does not let it go to this member; logged.

@@ -81,7 +81,7 @@ def risk_of(numbers: Mapping[str, Any], when: str) -> Risk:
 
 
 def drawings(numbers: Mapping[str, Any], titles: Mapping[str, str]) -> list[tuple[str, Figure, list[Any], list[Any]]]:
-    """Return the owner's figures with their table twins: id, figure, heads, rows."""
+    """Return the owner's figures with their tables: id, figure, heads, rows."""
     before, after = risk_of(numbers, "before"), risk_of(numbers, "after")
     lost = numbers["loss"]["columns"]
     named = {title: lost[name] for name, title in titles.items() if name in lost}

@@ -21,9 +21,9 @@ from pydplib.web.exports.runs import begin, store_plan
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_snapshot, table_of_group
 from pydplib.web.jobs import LostClaimError
-from pydplib.web.projects.fields import fields_of
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import door
+from pydplib.web.projects.policy.fields import fields_of
 from pydplib.web.tables.declared import tables_of
 
 STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")

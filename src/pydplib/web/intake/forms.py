@@ -97,14 +97,14 @@ class SizeForm(forms.Form):
     size = forms.ChoiceField(
         label="The number of people",
         choices=[
-            ("private", "stays private"),
-            ("declared", "is public: I declare it"),
             ("noisy", "is given out with noise, once, for a price"),
+            ("declared", "is public: I declare it"),
+            ("private", "stays private"),
         ],
-        initial="private",
+        initial="noisy",
         widget=forms.RadioSelect,
-        help_text="Noise factors are percentages of the data, so prices need it. As long as it is private, they say "
-        "'at most', and the first question of every organisation also buys a noisy number.",
+        help_text="With it, everybody sees before paying how accurate an answer will be. As long as it is private, "
+        "prices say 'at most', and the first question of every organisation also buys a noisy number.",
     )
     people = forms.IntegerField(
         label="Public number of people",

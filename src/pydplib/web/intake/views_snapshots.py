@@ -13,6 +13,7 @@ from pydplib.web.intake.forms import ScheduleForm, SizeForm
 from pydplib.web.intake.models import Snapshot, SnapshotJob
 from pydplib.web.intake.schedules import schedule_of, set_schedule
 from pydplib.web.intake.snapshots import (
+    USUAL_SIZE,
     check_limits,
     check_newest,
     people_in,
@@ -84,7 +85,12 @@ def snapshot_publish(request: HttpRequest) -> HttpResponse:
     looks = "look" in request.POST and bool(item.file)
     if request.method == "GET" or looks:
         first = "declared" if before["size"] else "noisy" if before["size_epsilon"] else "private"
-        values = {"size": first, "people": before["size"], "limit_epsilon": before["limit_epsilon"]}
+        values = {
+            "size": first,
+            "people": before["size"],
+            "epsilon": before["size_epsilon"] or USUAL_SIZE,
+            "limit_epsilon": before["limit_epsilon"],
+        }
         form = SizeForm(initial=values, counted=lambda: people_in(item))
         found = check_limits(item, actor=request.user) if looks else None
         return render(request, "intake/publish.html", {"form": form, "snapshot": item, "check": found})

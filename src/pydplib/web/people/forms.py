@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 
 from pydplib.web.people.models import User
-from pydplib.web.people.second_factor import MOST_GRACE_DAYS
+from pydplib.web.people.sign_in.second_factor import MOST_GRACE_DAYS
 
 PASSWORD_HELP = "At least 12 characters. Three or four unrelated words are strong and easy to remember."  # noqa: S105
 # ASCII only: names are compared without case, and databases differ about the case of other letters.

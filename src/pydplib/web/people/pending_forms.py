@@ -1,4 +1,4 @@
-"""What was typed when a door asks for the password again: kept in the session, sent again by a press of its own.
+"""What was typed when a page asks for the password again: kept in the session, sent again by a press of its own.
 
 Never a secret and never a file: a form with one of those is not kept at all, and is filled in once more.
 """

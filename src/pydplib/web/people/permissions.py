@@ -29,7 +29,7 @@ from pydplib.policy import Power
 from pydplib.web.auditlog.refusals import note
 from pydplib.web.people.addresses import safe_path
 from pydplib.web.people.pending_forms import forget, keep
-from pydplib.web.people.second_factor import device_of, grace_left
+from pydplib.web.people.sign_in.second_factor import device_of, grace_left
 
 View = Callable[..., HttpResponse]
 
@@ -146,7 +146,7 @@ def _hang(view: View, entry: Door) -> View:
 
 
 def note_refusal(request: HttpRequest, refusal: PolicyError, *, action: str = "door.refuse") -> None:
-    """Write down whom a door, or the rules behind it, refused, and why."""
+    """Write down whom a permission, or the rules behind it, refused, and why."""
     note(request.user, action, route_of(request), project=getattr(request, "project", None), reason=str(refusal))
 
 
@@ -169,7 +169,7 @@ def every_view_has_a_door(app_configs: object, **kwargs: object) -> list[checks.
     """Refuse to start with a view that nobody guards."""
     return [
         checks.Error(
-            f"The view at '/{route}' has no door.",
+            f"The view at '/{route}' has no permission.",
             hint="Decorate it: see pydplib.web.people.permissions.",
             id="pydplib.E1",
         )

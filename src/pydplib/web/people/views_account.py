@@ -15,15 +15,17 @@ from django_otp import login as otp_login
 from pydplib.errors import PolicyError
 from pydplib.web import hooks
 from pydplib.web.auditlog.log import record, recorded
-from pydplib.web.people import accounts, known_browsers, pending_forms, rate_limits, sign_in
-from pydplib.web.people import second_factor as factor
+from pydplib.web.people import accounts, pending_forms
 from pydplib.web.people.addresses import next_path
 from pydplib.web.people.forms import ChangePasswordForm, ConfirmForm, EnrolForm, NameForm
 from pydplib.web.people.models import User
 from pydplib.web.people.permissions import is_demo_session, note_refusal, public, signed_in
-from pydplib.web.people.qr import qr_code
-from pydplib.web.people.sessions import end_session as end_one
-from pydplib.web.people.sessions import end_sessions, note_session, sessions_of
+from pydplib.web.people.sign_in import known_browsers, rate_limits
+from pydplib.web.people.sign_in import second_factor as factor
+from pydplib.web.people.sign_in import steps as sign_in
+from pydplib.web.people.sign_in.qr import qr_code
+from pydplib.web.people.sign_in.sessions import end_session as end_one
+from pydplib.web.people.sign_in.sessions import end_sessions, note_session, sessions_of
 from pydplib.web.people.views_entry import locked
 
 

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods
 from pydplib.errors import ParameterError
 from pydplib.web import hooks
 from pydplib.web.people import accounts, links
-from pydplib.web.people import second_factor as factor
 from pydplib.web.people.forms import HospitalForm, InviteForm
 from pydplib.web.people.models import User
 from pydplib.web.people.permissions import hospital_owner
+from pydplib.web.people.sign_in import second_factor as factor
 
 
 def _subject(request: HttpRequest, key: str) -> User:

@@ -11,7 +11,7 @@ from pydplib.capture import builtin, builtin_names
 from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES
 from pydplib.web.people.forms import check_username
 from pydplib.web.people.models import User
-from pydplib.web.projects.memberships import roles_for
+from pydplib.web.projects.members.memberships import roles_for
 from pydplib.web.projects.models import Member, Project
 
 LATER = "later"

@@ -22,7 +22,7 @@ from pydplib.policy import Power, can_use, check_use
 from pydplib.web.auditlog.refusals import note
 from pydplib.web.people.models import User
 from pydplib.web.people.permissions import Door, View, guarded_view, route_of, second_factor_detour
-from pydplib.web.people.second_factor import is_guarded
+from pydplib.web.people.sign_in.second_factor import is_guarded
 from pydplib.web.projects.models import Member, Project
 
 

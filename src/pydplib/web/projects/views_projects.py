@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.web.people.permissions import hospital_owner, signed_in
 from pydplib.web.projects.forms import LATER, NewProjectForm, ProjectForm
-from pydplib.web.projects.memberships import owners_of
+from pydplib.web.projects.members.memberships import owners_of
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import door, memberships
 from pydplib.web.projects.setup import can_create_project, create_project, edit_project

@@ -15,7 +15,7 @@ from pydplib.capture import Question
 from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project
-from pydplib.web.reporting.answers import headline
+from pydplib.web.reporting.forms.answers import headline
 from pydplib.web.reporting.models import Report, ReportVersion
 
 

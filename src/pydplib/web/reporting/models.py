@@ -175,5 +175,5 @@ class Reading(models.Model):
 
     @property
     def project(self) -> Any:
-        """The project of the text; the doors ask for it."""
+        """The project of the text; permissions ask for it."""
         return self.text.project

@@ -12,10 +12,10 @@ from pydplib.errors import DataError
 from pydplib.web.auditlog.log import Log, recorded
 from pydplib.web.people.models import User
 from pydplib.web.projects.changes import new_data_version
-from pydplib.web.reporting.answers import Remark, remark_on
-from pydplib.web.reporting.drafts import DraftConflict
+from pydplib.web.reporting.forms.answers import Remark, remark_on
+from pydplib.web.reporting.forms.drafts import DraftConflict
 from pydplib.web.reporting.models import Correction, Report, ReportVersion
-from pydplib.web.reporting.template_versions import capturing_template, row_values
+from pydplib.web.reporting.report_templates.versions import capturing_template, row_values
 
 
 class NotReady(DataError):

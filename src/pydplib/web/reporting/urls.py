@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pydplib.web.reporting import views_form, views_labels, views_reports, views_templates
+from pydplib.web.reporting import views_reports
+from pydplib.web.reporting.forms import views as views_form
+from pydplib.web.reporting.labels import views as views_labels
+from pydplib.web.reporting.report_templates import views as views_templates
 
 urlpatterns = [
     path("templates", views_templates.templates, name="templates"),

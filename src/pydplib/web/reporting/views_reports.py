@@ -14,9 +14,10 @@ from pydplib.capture import pirads, response_to_fhir
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.log import record
 from pydplib.web.patients.pseudonyms import by_short_id, find_patient
-from pydplib.web.projects.flows import check_flow_for
 from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.drafts import corrections_of, open_correction
+from pydplib.web.projects.policy.flows import check_flow_for
+from pydplib.web.reporting.forms.drafts import corrections_of, open_correction
+from pydplib.web.reporting.forms.views import PatientForm
 from pydplib.web.reporting.lists import (
     ReportFilter,
     check_visible,
@@ -28,8 +29,7 @@ from pydplib.web.reporting.lists import (
     visible_reports,
 )
 from pydplib.web.reporting.models import Report
-from pydplib.web.reporting.template_versions import capturing_template
-from pydplib.web.reporting.views_form import PatientForm
+from pydplib.web.reporting.report_templates.versions import capturing_template
 from pydplib.web.reporting.words import history, report_words
 
 PER_PAGE = 25

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydplib.capture import Group, Template, evaluate
 from pydplib.capture.model import Item
-from pydplib.web.reporting.answers import FormResult, results_of
 from pydplib.web.reporting.differences import AnswerDifference, answer_in_words, differences, singular
+from pydplib.web.reporting.forms.answers import FormResult, results_of
 from pydplib.web.reporting.models import Report, ReportVersion
-from pydplib.web.reporting.template_versions import capturing_template
+from pydplib.web.reporting.report_templates.versions import capturing_template
 
 
 @dataclass(frozen=True, slots=True)

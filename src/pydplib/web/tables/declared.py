@@ -17,8 +17,8 @@ from pydplib.schema.columns.base import column_from_dict
 from pydplib.web import hooks
 from pydplib.web.auditlog.log import recorded
 from pydplib.web.people.models import User
-from pydplib.web.projects.fields import Field
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.policy.fields import Field
 from pydplib.web.tables.models import Declarations, PersonTable
 
 REPORTS = "reports"

@@ -13,7 +13,7 @@ from django.utils.text import slugify
 from pydplib._names import person_column
 from pydplib.errors import PydplibError, SchemaError
 from pydplib.schema import Column, Schema
-from pydplib.web.projects.fields import FIELD_LABEL_WORDS
+from pydplib.web.projects.policy.fields import FIELD_LABEL_WORDS
 from pydplib.web.tables.declared import REPORTS, ComputedColumn, PersonJoin
 from pydplib.web.tables.facts import facts_text, kind_choices, read_column
 from pydplib.web.tables.models import PersonTable

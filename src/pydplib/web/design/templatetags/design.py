@@ -36,6 +36,8 @@ for _tag in (
 register.simple_tag(navigation.pagination, takes_context=True)
 register.filter(values.epsilon)
 register.filter(values.epsilon_left)
+register.filter(values.points)
+register.filter(values.points_left)
 register.filter(values.short_id)
 
 

@@ -1,4 +1,4 @@
-"""Tags for figures: ``{% load figures %}``; a Plotly figure with its table twin, under the strict policy."""
+"""Tags for figures: ``{% load figures %}``; a Plotly figure with its table, under the strict policy."""
 
 from __future__ import annotations
 

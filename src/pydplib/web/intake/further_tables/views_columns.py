@@ -16,9 +16,9 @@ from pydplib.schema import Schema
 from pydplib.schema.formulas import FUNCTIONS, STEPS
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, published_tables, snapshot_schema
-from pydplib.web.projects.fields import FIELD_LABEL_WORDS, project_fields
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import door
+from pydplib.web.projects.policy.fields import FIELD_LABEL_WORDS, project_fields
 from pydplib.web.tables.declared import (
     ComputedColumn,
     PersonJoin,

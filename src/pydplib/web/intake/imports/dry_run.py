@@ -156,14 +156,15 @@ def tally(batch: ImportBatch) -> dict[str, int]:
     """Return how many rows would be taken in and left out as things stand."""
     decisions = list(batch.problem_rows.values_list("decision", "problems"))
     # Rows with warnings only were counted as good.
-    mended = sum(
+    corrected = sum(
         decision != _Decision.LEAVE_OUT
         for decision, problems in decisions
         if decision == _Decision.FIXED or _is_bad(problems)
     )
     dropped = sum(decision == _Decision.LEAVE_OUT for decision, problems in decisions if not _is_bad(problems))
-    taken = batch.good + mended - dropped
-    return {"taken": taken, "left_out": batch.rows - taken, "mended": sum(d == _Decision.FIXED for d, _ in decisions)}
+    taken = batch.good + corrected - dropped
+    fixed = sum(decision == _Decision.FIXED for decision, _ in decisions)
+    return {"taken": taken, "left_out": batch.rows - taken, "corrected": fixed}
 
 
 def _names(batch: ImportBatch, template: Template) -> dict[str, str]:

@@ -19,7 +19,7 @@ from pydplib.web.people.models import User, new_keys
 from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 _MOST_PAIRS = 20_000
 _LONGEST_PAIR = 200

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydplib._csv_text import csv_pieces
 from pydplib.capture import Template
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 _CHUNK = 500
 

@@ -20,7 +20,7 @@ from pydplib.capture import Template, show_value, to_schema
 from pydplib.schema import Category, Column
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 MOST_FILTERS = 8
 DEPARTMENT = "@department"

@@ -15,7 +15,7 @@ from pydplib.capture.values import Unreadable, read_value
 from pydplib.web.patients.models import Patient
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.reporting.models import Report
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 PER_PAGE = 50
 FIRST_COLUMNS = 8

@@ -14,7 +14,7 @@ from pydplib.capture.plan import Node, Scope
 from pydplib.web.intake.imports.duplicates import day_field
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, TemplateVersion
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 
 @dataclass(slots=True)

@@ -27,9 +27,9 @@ from pydplib.web.intake.rows.lists import (
 from pydplib.web.intake.rows.quality import quality_of
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import identifiers_of
-from pydplib.web.projects.flows import check_flow_for
 from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.projects.policy.flows import check_flow_for
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 
 @door("see_raw")

@@ -15,9 +15,9 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from pydplib.web.auditlog.log import recorded
-from pydplib.web.people import known_browsers, rate_limits
 from pydplib.web.people.models import User
-from pydplib.web.people.second_factor import device_of, must_have, note_asked
+from pydplib.web.people.sign_in import known_browsers, rate_limits
+from pydplib.web.people.sign_in.second_factor import device_of, must_have, note_asked
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 PENDING_MINUTES = 5

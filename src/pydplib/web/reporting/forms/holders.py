@@ -11,9 +11,9 @@ from django.utils.crypto import salted_hmac
 
 from pydplib.capture import Template
 from pydplib.web.people.models import User
-from pydplib.web.reporting.drafts import DraftConflict, save_draft
+from pydplib.web.reporting.forms.drafts import DraftConflict, save_draft
 from pydplib.web.reporting.models import Correction, Reading, Report
-from pydplib.web.reporting.template_versions import capturing_template
+from pydplib.web.reporting.report_templates.versions import capturing_template
 
 
 @dataclass(slots=True)

@@ -15,9 +15,9 @@ from pydplib.errors import DataError
 from pydplib.web.auditlog.log import record
 from pydplib.web.patients.pseudonyms import find_patient, identifier_of
 from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.answers import read_fields, tidy
 from pydplib.web.reporting.differences import differences
-from pydplib.web.reporting.drafts import (
+from pydplib.web.reporting.forms.answers import read_fields, tidy
+from pydplib.web.reporting.forms.drafts import (
     DraftConflict,
     correction_of,
     discard_correction,
@@ -26,8 +26,8 @@ from pydplib.web.reporting.drafts import (
     rebase_correction,
     start_report,
 )
-from pydplib.web.reporting.form_holders import Desk, desk_of_correction, desk_of_report
-from pydplib.web.reporting.form_pages import answer_autosave, answer_form, show_form
+from pydplib.web.reporting.forms.holders import Desk, desk_of_correction, desk_of_report
+from pydplib.web.reporting.forms.pages import answer_autosave, answer_form, show_form
 from pydplib.web.reporting.lists import check_visible, draft_about, prior_report
 from pydplib.web.reporting.models import Correction, Report
 from pydplib.web.reporting.signatures import correct_report, sign_report

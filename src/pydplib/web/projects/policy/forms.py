@@ -9,9 +9,9 @@ from django import forms
 
 from pydplib.errors import PydplibError
 from pydplib.policy import ALL, ANY, LABEL_WORDS, LABELS, ROLES, PolicyRule
-from pydplib.web.projects.fields import openable_fields
 from pydplib.web.projects.forms import day_field
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.policy.fields import openable_fields
 
 EVERY, SOME, NONE = "every", "some", "none"
 _EXTENT = [(EVERY, "All but identifiers"), (SOME, "Only those ticked below"), (NONE, "None")]

@@ -7,10 +7,10 @@ from pydplib.policy import ALL, ANY, GROUP, can_raise_budget, can_use, check_edi
 from pydplib.web.people.models import User
 from pydplib.web.projects.allowances import Seat, raise_by
 from pydplib.web.projects.changes import ProjectChange, changing
-from pydplib.web.projects.fields import openable_fields
-from pydplib.web.projects.independence import SETTLED, count_as_one
-from pydplib.web.projects.memberships import apply_rights
+from pydplib.web.projects.members.memberships import apply_rights
 from pydplib.web.projects.models import AccessRequest, Approval, Member, Project, Rule
+from pydplib.web.projects.policy.fields import openable_fields
+from pydplib.web.projects.requests.independence import SETTLED, count_as_one
 from pydplib.web.projects.words import DASHBOARD
 
 Kind, State = AccessRequest.Kind, AccessRequest.State
@@ -39,7 +39,7 @@ def decide(actor: User, request: AccessRequest, *, agrees: bool, reason: str) ->
         check_edit_rights(change.role, editor=actor.username, subject=actor.username if own else found.beneficiary)
         _check_owner_long_enough(change.project, actor, found)
         if Approval.objects.filter(request=found, by=actor).exists():
-            raise ParameterError("You have given your word on this request already.")
+            raise ParameterError("You have already voted on this request.")
         if agrees and takes_two(change.project, found):
             _check_two_people(change.project, actor, found)
         Approval.objects.create(request=found, by=actor, agrees=agrees, reason=reason.strip())

@@ -18,7 +18,7 @@ from pydplib.web.people.permissions import signed_in
 from pydplib.web.people.views_hospital import show_link
 from pydplib.web.projects.changes import noting_refusals
 from pydplib.web.projects.forms import AddMemberForm, MemberForm
-from pydplib.web.projects.invitations import (
+from pydplib.web.projects.members.invitations import (
     InvitationTerms,
     accept,
     decline,
@@ -27,7 +27,7 @@ from pydplib.web.projects.invitations import (
     waiting,
     withdraw_invitation,
 )
-from pydplib.web.projects.memberships import (
+from pydplib.web.projects.members.memberships import (
     add_member,
     change_member,
     colleague,

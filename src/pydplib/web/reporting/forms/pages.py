@@ -13,10 +13,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from pydplib.web.reporting.answers import FormState, form_state, read_fields, take_step, tidy
 from pydplib.web.reporting.differences import differences
-from pydplib.web.reporting.drafts import DraftConflict
-from pydplib.web.reporting.form_holders import Desk
+from pydplib.web.reporting.forms.answers import FormState, form_state, read_fields, take_step, tidy
+from pydplib.web.reporting.forms.drafts import DraftConflict
+from pydplib.web.reporting.forms.holders import Desk
 from pydplib.web.reporting.signatures import NotReady
 
 Finish = Callable[[int], str]

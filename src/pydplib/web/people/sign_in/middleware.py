@@ -20,7 +20,7 @@ class SessionLimits:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Check the two clocks of the session, then pass on; the door sends those who were signed out to sign in."""
+        """Check the two clocks of the session, then pass on; whoever was signed out is sent to sign in."""
         if request.user.is_authenticated:
             now = timezone.now().timestamp()
             started = request.session.setdefault("started_at", now)

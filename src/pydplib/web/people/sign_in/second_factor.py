@@ -19,8 +19,8 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from pydplib.policy import Power, can_use
-from pydplib.web.people import rate_limits
 from pydplib.web.people.models import RecoveryCode, User
+from pydplib.web.people.sign_in import rate_limits
 
 RECOVERY_CODES = 10
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that looks like something else

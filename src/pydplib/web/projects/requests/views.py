@@ -13,13 +13,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from pydplib.errors import ParameterError
 from pydplib.web.people.models import User
 from pydplib.web.projects.changes import noting_refusals
-from pydplib.web.projects.decisions import approvals_that_count, beneficiaries, decide, takes_two
-from pydplib.web.projects.fields import titles_in
-from pydplib.web.projects.forms_requests import ASKING, DecisionForm, ProposeForm
-from pydplib.web.projects.independence import independent_owners, is_alone
 from pydplib.web.projects.models import AccessRequest, Member, Project
 from pydplib.web.projects.permissions import door
-from pydplib.web.projects.requests import (
+from pydplib.web.projects.policy.fields import titles_in
+from pydplib.web.projects.requests.decisions import approvals_that_count, beneficiaries, decide, takes_two
+from pydplib.web.projects.requests.forms import ASKING, DecisionForm, ProposeForm
+from pydplib.web.projects.requests.independence import independent_owners, is_alone
+from pydplib.web.projects.requests.submissions import (
     ask_budget,
     ask_fields,
     ask_role,
@@ -153,7 +153,7 @@ def decision(request: HttpRequest) -> HttpResponse:
 @door("read_project", of=AccessRequest)
 @require_POST
 def take_back(request: HttpRequest) -> HttpResponse:
-    """Withdraw an own request."""
+    """Withdraw one's own request."""
     item: AccessRequest = request.target
     if not _sees_all(request.member) and item.by_id != request.user.pk:
         raise Http404

@@ -12,8 +12,8 @@ from pydplib.policy import ROLES, parse_role
 from pydplib.web.auditlog.log import record
 from pydplib.web.people.addresses import safe_path
 from pydplib.web.people.permissions import signed_in
-from pydplib.web.projects.access import access_of
 from pydplib.web.projects.permissions import door
+from pydplib.web.projects.policy.access import access_of
 from pydplib.web.projects.tabs import project_tabs
 
 

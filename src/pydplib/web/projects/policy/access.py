@@ -1,13 +1,13 @@
-"""What a role gets, asked of the one door: every kind of output and every field, with the reason in words."""
+"""What a role gets, asked of the policy: every kind of output and every field, with the reason in words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from pydplib.policy import ANY, LABEL_WORDS, LABELS, Decision, Output, OutputLabel
-from pydplib.web.projects.fields import Field, project_fields
-from pydplib.web.projects.flows import decide
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.policy.fields import Field, project_fields
+from pydplib.web.projects.policy.flows import decide
 from pydplib.web.projects.words import plain
 
 _SMALL = 1e-6  # within any cap: this page asks what is open, not what it costs
@@ -15,7 +15,7 @@ _SMALL = 1e-6  # within any cap: this page asks what is open, not what it costs
 
 @dataclass(frozen=True, slots=True)
 class AccessAnswer:
-    """What the door said."""
+    """What the policy said."""
 
     allow: bool
     reason: str

@@ -13,11 +13,11 @@ from django.views.decorators.http import require_POST
 from pydplib.errors import DataError
 from pydplib.web.auditlog.log import record
 from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.agreement import agreement_of
-from pydplib.web.reporting.form_holders import Desk, desk_of_reading
-from pydplib.web.reporting.form_pages import answer_autosave, answer_form, show_form
-from pydplib.web.reporting.free_texts import MOST_BYTES, NewText, check_text, read_texts
-from pydplib.web.reporting.labels import (
+from pydplib.web.reporting.forms.holders import Desk, desk_of_reading
+from pydplib.web.reporting.forms.pages import answer_autosave, answer_form, show_form
+from pydplib.web.reporting.labels.agreement import agreement_of
+from pydplib.web.reporting.labels.free_texts import MOST_BYTES, NewText, check_text, read_texts
+from pydplib.web.reporting.labels.queue import (
     add_texts,
     claim_next,
     differing_texts,

@@ -14,10 +14,11 @@ from django.views.decorators.http import require_POST
 from pydplib.capture import Template, builtin, builtin_names, compare, lint, questionnaire_to_fhir, report_text
 from pydplib.errors import TemplateError
 from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.answers import form_state
-from pydplib.web.reporting.example import example_answers
+from pydplib.web.reporting.forms.answers import form_state
 from pydplib.web.reporting.models import TemplateVersion
-from pydplib.web.reporting.template_versions import (
+from pydplib.web.reporting.report_templates.example import example_answers
+from pydplib.web.reporting.report_templates.tree import build_tree
+from pydplib.web.reporting.report_templates.versions import (
     MOST_BYTES,
     Upload,
     add_template,
@@ -27,7 +28,6 @@ from pydplib.web.reporting.template_versions import (
     versions_of,
     without_person,
 )
-from pydplib.web.reporting.tree import build_tree
 
 FORMATS = {
     "toml": ("TOML", "toml", "application/toml"),

@@ -18,12 +18,12 @@ from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES, PolicyRule, check_edit_rights
 from pydplib.web import hooks
 from pydplib.web.auditlog.log import recorded
-from pydplib.web.people import rate_limits
 from pydplib.web.people.accounts import family_of
 from pydplib.web.people.models import User
+from pydplib.web.people.sign_in import rate_limits
 from pydplib.web.projects.allowances import Seat, raise_by
 from pydplib.web.projects.changes import ProjectChange, changing, tell_hospital
-from pydplib.web.projects.memberships import propose_rights, start_membership
+from pydplib.web.projects.members.memberships import propose_rights, start_membership
 from pydplib.web.projects.models import Invitation, Member, Project, Rule
 
 State = Invitation.State

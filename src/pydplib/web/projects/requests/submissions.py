@@ -13,9 +13,9 @@ from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import ALL, ANY, check_edit_rights, check_use
 from pydplib.web.people.models import User
 from pydplib.web.projects.changes import ProjectChange, changing
-from pydplib.web.projects.fields import openable_fields
-from pydplib.web.projects.memberships import check_have_role
+from pydplib.web.projects.members.memberships import check_have_role
 from pydplib.web.projects.models import AccessRequest, Approval, Member, Project, Rule
+from pydplib.web.projects.policy.fields import openable_fields
 from pydplib.web.projects.words import DASHBOARD
 
 Kind, State = AccessRequest.Kind, AccessRequest.State

@@ -12,12 +12,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from pydplib.errors import ParameterError
 from pydplib.policy import GROUP, LABEL_MEANINGS, LABEL_WORDS, LABELS, OWNER, ROLES, PolicyRule
 from pydplib.web.projects.changes import noting_refusals
-from pydplib.web.projects.fields import titles_in
-from pydplib.web.projects.forms_policy import DataSetBudgetForm, GroupForm, RuleForm
-from pydplib.web.projects.memberships import membership_of
+from pydplib.web.projects.members.memberships import membership_of
 from pydplib.web.projects.models import Member, Project, Rule
 from pydplib.web.projects.permissions import door
-from pydplib.web.projects.rules import (
+from pydplib.web.projects.policy.fields import titles_in
+from pydplib.web.projects.policy.forms import DataSetBudgetForm, GroupForm, RuleForm
+from pydplib.web.projects.policy.rules import (
     add_group,
     can_edit_rule,
     change_rule,

@@ -8,9 +8,9 @@ from django import forms
 
 from pydplib.policy import ANY, OWNER, ROLES
 from pydplib.web.people.models import User
-from pydplib.web.projects.memberships import roles_for
+from pydplib.web.projects.members.memberships import roles_for
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.requests import closed_fields
+from pydplib.web.projects.requests.submissions import closed_fields
 from pydplib.web.projects.words import audience_words
 
 

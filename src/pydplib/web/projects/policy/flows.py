@@ -1,4 +1,4 @@
-"""The door for outputs: may this leave to this member, for this purpose? Asked by every export, page and analysis."""
+"""The check of outputs: may this leave to this member, for this purpose? Asked by every export, page and analysis."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.utils import timezone
 from pydplib.errors import PolicyError
 from pydplib.policy import Decision, FlowAudience, FlowSource, Output, OutputLabel, Policy, may_flow
 from pydplib.web.auditlog.log import record
-from pydplib.web.projects.fields import Field, project_fields
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.policy.fields import Field, project_fields
 
 
 def flow_for(

@@ -17,11 +17,11 @@ from pydplib.web.patients.pseudonyms import nameless_patient, patients_for
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.reporting.differences import differences
-from pydplib.web.reporting.drafts import DraftConflict
-from pydplib.web.reporting.free_texts import NewText
+from pydplib.web.reporting.forms.drafts import DraftConflict
+from pydplib.web.reporting.labels.free_texts import NewText
 from pydplib.web.reporting.models import FreeText, Reading, Report
+from pydplib.web.reporting.report_templates.versions import capturing_template
 from pydplib.web.reporting.signatures import Complete, complete, sign_label
-from pydplib.web.reporting.template_versions import capturing_template
 
 
 @dataclass(frozen=True, slots=True)
