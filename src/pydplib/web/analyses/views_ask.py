@@ -122,7 +122,7 @@ def _pay(request: ProjectRequest, offer: Offer) -> HttpResponse:
                 form.question,
                 form.noise,
                 title=title,
-                table=offer.snapshot.group,
+                offer=offer,
                 at_most=_agreed(request.POST) / NANO,
             )
         except PydplibError as error:
@@ -136,7 +136,7 @@ def _pay(request: ProjectRequest, offer: Offer) -> HttpResponse:
 def _thank(request: ProjectRequest, made: Analysis) -> None:
     if made.was_free:
         messages.info(request, "Your organisation had asked this before: here is the same answer, for nothing.")
-    elif not worth_of(release_of(made)).is_little:  # else the page says so at its top
+    elif not worth_of(made.told or release_of(made)).is_little:  # else the page says so at its top
         messages.success(request, "Paid and answered. The same question again gives the same answer, for nothing.")
 
 
