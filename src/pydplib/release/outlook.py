@@ -100,8 +100,12 @@ class Outlook:
 
     @property
     def margin_words(self) -> str:
-        """The margins in words, from the narrowest to the widest; empty where they are not known."""
-        known = sorted(group.margin for group in self.groups if group.margin is not None)
+        """The margins in words, from the narrowest to the widest; empty where they are not known.
+
+        Groups that are lost have no part in it, unless all are.
+        """
+        kept = [group for group in self.groups if group.light != "useless"] or self.groups
+        known = sorted(group.margin for group in kept if group.margin is not None)
         if not known:
             return ""
         ends = list(dict.fromkeys(show_margin(one, whole=self.whole) for one in (known[0], known[-1])))

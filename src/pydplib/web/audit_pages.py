@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TypeVar, Unpack
 
 from django import forms
-from django.apps import apps
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
@@ -17,10 +15,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from pydplib.policy import Power
+from pydplib.web.activity import urls_of
 from pydplib.web.auditlog.alerts import repeated_refusals
 from pydplib.web.auditlog.files import head_to_json, to_csv, to_json
-from pydplib.web.auditlog.lines import HOSPITAL, KEY, PROJECT, LineFilter, keys_named, lines_of, narrow, show
+from pydplib.web.auditlog.lines import HOSPITAL, PROJECT, LineFilter, lines_of, narrow, show
 from pydplib.web.auditlog.log import record
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
@@ -29,20 +27,10 @@ from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
 from pydplib.web.intake.rights.access_report import keys_of
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import by_short_id
-from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import ProjectRequest, door
-from pydplib.web.reporting.models import Report
 
 _FORMATS = {"csv": (to_csv, "text/csv; charset=utf-8"), "json": (to_json, "application/json")}
-_THINGS: dict[str, tuple[str, str, Power]] = {
-    "analysis": ("analyses.Analysis", "/analyses/{}", "ask"),
-    "import": ("intake.ImportBatch", "/import/{}", "import_records"),
-    "export": ("exports.Export", "/anonymize/{}", "ask"),
-    "attack": ("attacks.AttackRun", "/attacks/{}", "read_log"),
-    "dashboard": ("dashboards.Dashboard", "/dashboards/{}", "ask"),
-    "request": ("projects.AccessRequest", "/requests/{}", "read_log"),
-}
-"""First word of an action -> the model of its subject, where that is shown, and who may look there."""
 
 R = TypeVar("R", bound=HttpResponseBase)
 
@@ -184,28 +172,3 @@ def _hospital(request: ProjectRequest) -> str:
 def _as_file(response: R, name: str) -> R:
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
-
-
-def urls_of(lines: Collection[Line], project: Project, place: Member) -> dict[str, str]:
-    """Return key -> address for what lines of a project are about, as far as it is still there and the reader's to see.
-
-    A patient leads to the page with the access report. So does a report for those who may not read reports.
-    """
-    keys = {line.subject for line in lines if KEY.fullmatch(line.subject)}
-    keys.update(key for line in lines for key in keys_named(line.facts))
-    found: dict[str, str] = {}
-    for thing, (model, address, power) in _THINGS.items():
-        mine = {line.subject for line in lines if line.action.startswith(f"{thing}.")} & keys
-        if mine and place.can(power):
-            held = apps.get_model(model)._default_manager.filter(project=project, key__in=mine)
-            found |= {key: address.format(key) for key in held.values_list("key", flat=True)}
-    if place.can("erase"):
-        for key in Patient.objects.filter(project=project, key__in=keys).values_list("key", flat=True):
-            found[key] = f"/privacy-rights/patients/{key}"
-    reports = Report.objects.filter(project=project, key__in=keys).values_list("key", "patient__key")
-    for key, patient in reports:
-        if place.can("capture"):
-            found[key] = f"/reports/{key}"
-        elif place.can("erase") and patient:
-            found[key] = f"/privacy-rights/patients/{patient}"
-    return found

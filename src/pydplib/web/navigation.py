@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -12,8 +13,9 @@ from django.urls import reverse
 from pydplib.policy import Power
 from pydplib.web.people.models import User
 from pydplib.web.people.permissions import SignedInRequest
-from pydplib.web.projects.models import Member
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.permissions import member_in, projects_of
+from pydplib.web.waiting import counts_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +76,12 @@ def context(request: HttpRequest) -> dict[str, object]:
     if user is None or not user.is_authenticated:
         return values
     projects = list(projects_of(user))
-    chosen = getattr(request, "project", None)
-    if chosen is None and projects:
-        key = request.session.get("project")
-        chosen = next((project for project in projects if project.key == key), projects[0])
-    place = getattr(request, "member", None)
-    if place is None and chosen:
-        place = member_in(cast("SignedInRequest", request), chosen)
+    chosen, place = current_place(request, projects)
     values |= {
         "current_project": chosen,
         "place": place,
         "user_role": place.title if place else "",
-        "nav_items": _entries(request, place),
+        "nav_items": _entries(request, place, counts_for(chosen, place, user) if chosen and place else {}),
         "user_menu": _user_menu(user),
     }
     if projects:
@@ -102,7 +98,21 @@ def context(request: HttpRequest) -> dict[str, object]:
     return values
 
 
-def _entries(request: HttpRequest, place: Member | None) -> list[dict[str, object]]:
+def current_place(
+    request: HttpRequest, projects: Sequence[Project] | None = None
+) -> tuple[Project | None, Member | None]:
+    """Return the project that a page is about, else the one chosen last or the first, and the user's place in it."""
+    known = cast("SignedInRequest", request)
+    projects = list(projects_of(known.user)) if projects is None else projects
+    chosen = getattr(request, "project", None)
+    if chosen is None and projects:
+        key = request.session.get("project")
+        chosen = next((project for project in projects if project.key == key), projects[0])
+    place = getattr(request, "member", None) or (member_in(known, chosen) if chosen else None)
+    return chosen, place
+
+
+def _entries(request: HttpRequest, place: Member | None, counts: Mapping[str, int]) -> list[dict[str, object]]:
     offered = [(item, reverse(item.name)) for item in ITEMS if item.is_for(place)]
     return [
         {
@@ -110,6 +120,7 @@ def _entries(request: HttpRequest, place: Member | None) -> list[dict[str, objec
             "url": url,
             "icon": item.icon,
             "group": item.group,
+            "count": counts.get(item.name, 0),
             "active": request.path == url or (url != "/" and request.path.startswith(url + "/")),
         }
         for item, url in offered

@@ -22,6 +22,7 @@ from pydplib.web.dashboards import upkeep as dashboards
 from pydplib.web.exports import files
 from pydplib.web.intake import upkeep as intake
 from pydplib.web.ledger import checks as ledger
+from pydplib.web.notices import outbox
 from pydplib.web.people import links
 from pydplib.web.people.models import OneTimeLink, User
 from pydplib.web.people.sign_in import rate_limits
@@ -43,6 +44,7 @@ def tidy() -> None:
     files.remove_stray_files()
     dashboards.tidy()
     ledger.tidy()
+    outbox.tidy()
 
 
 def tidy_by_the_hour(*, seconds: float = 3600) -> threading.Event:
@@ -61,6 +63,11 @@ def tidy_by_the_hour(*, seconds: float = 3600) -> threading.Event:
 
     threading.Thread(target=work, daemon=True, name="tidy").start()
     return ended
+
+
+def run_by_itself() -> list[threading.Event]:
+    """Begin what the server does without being asked; the events that are returned end it."""
+    return [event for event in (tidy_by_the_hour(), outbox.send_by_the_minute()) if event is not None]
 
 
 def setup_token() -> str | None:

@@ -89,6 +89,12 @@ def path_of(key: str) -> Path:
     return folder() / f"{key}.rows"
 
 
+def state_of(key: str) -> tuple[int, int, int]:
+    """Return what differs once rows of an upload were emptied."""
+    file = path_of(key).stat()
+    return file.st_ino, file.st_size, file.st_mtime_ns
+
+
 def receive(upload: UploadedFile, key: str, *, sheet: str | None = None) -> Received:
     """Bring an upload into its plain form in a file that only the server reads.
 

@@ -67,6 +67,7 @@ class QuestionForm(forms.Form):
         kinds: The statistics that are offered, the usual one first; by default all.
     """
 
+    data: QueryDict
     use_required_attribute = False  # a choice may be changed while another is still open
 
     kind = forms.ChoiceField(
@@ -74,8 +75,6 @@ class QuestionForm(forms.Form):
         choices=kind_choices,
         widget=forms.RadioSelect(attrs={"class": "pills", **_CHOICE}),
     )
-
-    data: QueryDict
 
     def __init__(self, data: QueryDict, *, offer: Offer, kinds: Sequence[str] = ()) -> None:
         self.offer = offer

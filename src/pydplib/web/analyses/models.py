@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from pydplib.release import Question
+from pydplib.release import Question, Release
 from pydplib.web.people.models import SaveOptions, new_key
 
 
@@ -45,6 +45,9 @@ class Analysis(models.Model):
     was_free = False
     """Whether the organisation had paid for it before it was asked just now; see ``purchases.ask``."""
 
+    told: Release | None = None
+    """The answer, where it was asked just now; see ``purchases.ask``."""
+
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["project", "recipient", "digest", "part"], name="one_analysis_per_part")
@@ -71,9 +74,13 @@ def facts_of(question: str, receipt: str) -> tuple[str, int]:
         >>> one == two, one[1]
         (True, 500000000)
     """
+    return scope_of(Question.from_dict(json.loads(question))), nano_of(receipt)
+
+
+def nano_of(receipt: str) -> int:
+    """Return the privacy loss that a receipt says, in nano-epsilon."""
     told = json.loads(receipt or "{}").get("epsilon")
-    nano = UNKNOWN if told is None else min(UNKNOWN, math.ceil(Fraction(str(told)) * 10**9))
-    return scope_of(Question.from_dict(json.loads(question))), nano
+    return UNKNOWN if told is None else min(UNKNOWN, math.ceil(Fraction(str(told)) * 10**9))
 
 
 def scope_of(question: Question) -> str:

@@ -19,6 +19,7 @@ from pydplib.release import Release
 from pydplib.release.formats import TABLE_FORMATS
 from pydplib.schema import Schema
 from pydplib.web.analyses.budgets import budget_total, recipient_names
+from pydplib.web.analyses.conclusions import RUNS
 from pydplib.web.analyses.entries import ENTRIES
 from pydplib.web.analyses.figures import (
     figure_of,
@@ -33,7 +34,7 @@ from pydplib.web.analyses.figures import (
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.notebooks import cells_of, to_notebook, to_script
 from pydplib.web.analyses.offers import of_table, titles_of
-from pydplib.web.analyses.originals import look_at_original
+from pydplib.web.analyses.originals import look_at_conclusions, look_at_original
 from pydplib.web.analyses.purchases import answer_bytes, release_of
 from pydplib.web.analyses.questions import params_of, title_of
 from pydplib.web.analyses.sessions import recipient_of
@@ -52,11 +53,15 @@ from pydplib.web.analyses.visibility import (
 )
 from pydplib.web.auditlog.log import record
 from pydplib.web.design.forms import seen
+from pydplib.web.design.sorting import Sorting
 from pydplib.web.design.values import points, table_cells
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot, published_tables
 from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.projects.words import plain
+
+_COLUMNS = {"when": "made", "who": "asked_by__username", "cost": "nano_epsilon", "protection": "label"}
+"""What the list of analyses is sorted by."""
 
 
 @door("ask")
@@ -68,7 +73,8 @@ def analyses(request: ProjectRequest) -> HttpResponse:
     """
     asked, of_boards = asked_and_of_dashboards(visible(request.project, request.user, request.member))
     boards = request.GET.get("of") == "dashboards"
-    page = Paginator(of_boards if boards else asked, 25).get_page(request.GET.get("page"))
+    sorting = Sorting(_COLUMNS, "-when", request.GET.get("sort", ""))
+    page = Paginator(sorting.apply(of_boards if boards else asked), 25).get_page(request.GET.get("page"))
     tables = published_tables(request.project)
     names = recipient_names()
     titles = {name: word for each in tables for name, word in titles_of(Schema.from_json(each.schema)).items()}
@@ -76,6 +82,7 @@ def analyses(request: ProjectRequest) -> HttpResponse:
     values = {
         "project": request.project,
         "page_obj": page,
+        "sorting": sorting,
         "entries": [_entry(item, request, current, titles, names, total) for item in page.object_list],
         "sees_all": request.member.can("read_all_ledgers"),
         "published": bool(tables),
@@ -164,7 +171,9 @@ def analysis_share(request: TargetRequest[Analysis]) -> HttpResponse:
 def analysis_original(request: TargetRequest[Analysis]) -> HttpResponse:
     """Show an owner the exact values next to the released ones; logged, and never stored."""
     original = look_at_original(request.user, request.target)
-    return render(request, "analyses/analysis.html", _page(request, request.target, original=original))
+    left = look_at_conclusions(request.user, request.target, original)
+    values = _page(request, request.target, original=original)
+    return render(request, "analyses/analysis.html", {**values, "conclusions": left, "runs": RUNS})
 
 
 def _page(request: ProjectRequest, item: Analysis, *, original: NDArray[np.float64] | None = None) -> dict[str, object]:

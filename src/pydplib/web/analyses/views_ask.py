@@ -16,16 +16,17 @@ from pydplib.errors import BudgetError, EngineError, PolicyError, PydplibError, 
 from pydplib.release import Price, Question
 from pydplib.release.facts import Facts
 from pydplib.web.analyses.entries import ENTRIES, person_defaults
-from pydplib.web.analyses.figures import worth_of
+from pydplib.web.analyses.figures import figure_of, in_words, table_of, worth_of
 from pydplib.web.analyses.forms import QuestionForm
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offers import Offer, of_table, offer_for
-from pydplib.web.analyses.precision import Ladder, counted_groups, ladder_of, step_at
+from pydplib.web.analyses.precision import Ladder, answered_before, counted_groups, ladder_of, size_of, step_at
 from pydplib.web.analyses.prices import quote_in
 from pydplib.web.analyses.proposals import proposals_for
 from pydplib.web.analyses.purchases import ask, release_of
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.sessions import open_session
+from pydplib.web.analyses.trials import tables_for, try_out
 from pydplib.web.design.values import points
 from pydplib.web.intake.snapshots import published_tables
 from pydplib.web.projects.permissions import ProjectRequest, door
@@ -73,6 +74,40 @@ def analysis_entry(request: ProjectRequest, entry: str) -> HttpResponse:
     return render(request, "analyses/new.html", {**_shown(request, form), **frame})
 
 
+@door("ask")
+@require_safe
+def analysis_try(request: ProjectRequest) -> HttpResponse:
+    """Show what the answer would look like: the same question and noise on a table of nobody; free, and not stored."""
+    try:
+        offer = offer_for(request.project, request.member, _table(request))
+    except PolicyError as refusal:
+        return render(request, "analyses/new.html", {**_frame(request), "closed": plain(str(refusal))})
+    form = QuestionForm(request.GET, offer=offer)
+    values = _shown(request, form)
+    if values["price"] is None or form.question is None:
+        return render(request, "analyses/new.html", values, status=403 if values["denied"] else 422)
+    session, _ = open_session(
+        request.project, request.user, request.member, preview=True, table=form.offer.snapshot.group
+    )
+    tables = tables_for(request.project, request.user, request.member, form.question)
+    chosen = next((one for one in tables if one.key == request.GET.get("on", "")), tables[0])
+    asked = form.data.urlencode()
+    values |= {"tables": tables, "chosen": chosen, "asked": asked, "back_url": f"{reverse('analysis_new')}?{asked}"}
+    try:
+        size = size_of(session, form.question)
+        release = try_out(form.question, offer.schema, values["step"].epsilon, size=size, table=chosen)
+    except QuestionError as problem:
+        return render(request, "analyses/trial.html", {**values, "problem": str(problem)}, status=422)
+    shown = in_words(release, offer.snapshot.template.template)
+    columns, rows = table_of(shown)
+    figure = figure_of(shown, title=values["words"])
+    values |= {"figure": figure.with_words(caption=TRIED), "columns": columns, "rows": rows, "worth": worth_of(shown)}
+    return render(request, "analyses/trial.html", values)
+
+
+TRIED = "A try: none of these numbers comes from the project's data. Nothing was paid."
+
+
 def _pay(request: ProjectRequest, offer: Offer) -> HttpResponse:
     form, refusal = QuestionForm(request.POST, offer=offer), None
     # Signs that cannot be printed go: a database refuses some of them, and it is paid by then.
@@ -87,7 +122,7 @@ def _pay(request: ProjectRequest, offer: Offer) -> HttpResponse:
                 form.question,
                 form.noise,
                 title=title,
-                table=offer.snapshot.group,
+                offer=offer,
                 at_most=_agreed(request.POST) / NANO,
             )
         except PydplibError as error:
@@ -101,7 +136,7 @@ def _pay(request: ProjectRequest, offer: Offer) -> HttpResponse:
 def _thank(request: ProjectRequest, made: Analysis) -> None:
     if made.was_free:
         messages.info(request, "Your organisation had asked this before: here is the same answer, for nothing.")
-    elif not worth_of(release_of(made)).is_little:  # else the page says so at its top
+    elif not worth_of(made.told or release_of(made)).is_little:  # else the page says so at its top
         messages.success(request, "Paid and answered. The same question again gives the same answer, for nothing.")
 
 
@@ -154,7 +189,7 @@ def _shown(request: ProjectRequest, form: QuestionForm) -> dict[str, Any]:
     return values
 
 
-def _offered(request: ProjectRequest, form: QuestionForm, question: Question) -> dict[str, Any]:
+def _offered(request: ProjectRequest, form: QuestionForm, question: Question) -> dict[str, object]:
     """Return the steps of the slider, the price of the chosen one, and what would be worth more; no data are read."""
     table = form.offer.snapshot.group
     session, snapshot = open_session(request.project, request.user, request.member, preview=True, table=table)
@@ -166,10 +201,12 @@ def _offered(request: ProjectRequest, form: QuestionForm, question: Question) ->
         form.set_step(ladder.chosen, ladder.step.epsilon, proposed=chosen is None)
     price = quote_in(session, question, form.noise)
     step = ladder.step if form.has_slider else step_at(session, question, price, counts)
-    found: dict[str, Any] = {"price": price, "step": step, "ladder": ladder if form.has_slider else None}
+    found: dict[str, object] = {"price": price, "step": step, "ladder": ladder if form.has_slider else None}
     least = "at most " if price.at_most and not price.free else ""
     found["price_points"] = f"{least}{points(price.total / NANO, price.bar.total)}"
     found["price_hint"], found["here"] = "of 100 points", request.path
+    if not price.free and not request.member.preview:
+        found["before"] = answered_before(request.project, session.recipient, snapshot.key, facts)
     if not price.free and step.light != "useful":
         found["proposals"] = proposals_for(form, session, ladder if form.has_slider else Ladder((step,), 0))
     return found

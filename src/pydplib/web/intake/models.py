@@ -10,6 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from pydplib.capture import Template
+from pydplib.schema import Schema
 from pydplib.web.jobs import Work
 from pydplib.web.patients import models as _patients  # noqa: F401 - tables of this app
 from pydplib.web.people.models import new_key
@@ -52,6 +53,15 @@ class Snapshot(models.Model):
             models.UniqueConstraint(fields=["project", "number", "group"], name="one_snapshot_per_number_and_table")
         ]
         ordering = ("-number",)
+
+    @property
+    def declared(self) -> Schema:
+        """The public schema, read from its text once."""
+        if self._declared is None or self._declared[0] != self.schema:
+            self._declared = (self.schema, Schema.from_json(self.schema))
+        return self._declared[1]
+
+    _declared: tuple[str, Schema] | None = None
 
     @property
     def size_epsilon(self) -> float | None:

@@ -360,7 +360,7 @@ def load_snapshot(snapshot: Snapshot) -> Table:
         raise DataError("The snapshot's file is gone. Make and publish a new snapshot.")
     if _digest(path) != snapshot.sha256:
         raise DataError("The snapshot's file was changed since it was made. Make and publish a new snapshot.")
-    schema = Schema.from_json(snapshot.schema)
+    schema = snapshot.declared
     return Table(schema, from_file(str(path), schema, **_confined()))
 
 

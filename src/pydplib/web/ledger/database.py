@@ -42,6 +42,7 @@ class DatabaseLedger(StoreLedger):
     def __init__(self, head_file: Path | None = None) -> None:
         self.head_file = head_file or settings.CONFIGURATION.home / "ledger.head.json"
         self._view: DatabaseStore | None = None
+        self._seen: dict[tuple[str | None, str | None], list[Account]] = {}
 
     @property
     def damage_file(self) -> Path:
@@ -115,6 +116,7 @@ class DatabaseLedger(StoreLedger):
     def reading(self) -> Iterator[None]:
         """Let what is read inside be one state of the ledger, checked once; one request, one thread."""
         with self._snapshot() as self._view:
+            self._seen.clear()
             try:
                 yield
             finally:
@@ -145,10 +147,13 @@ class DatabaseLedger(StoreLedger):
 
     def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
         """Return what was spent of the budgets, of all or of one lineage or recipient; found by the database."""
+        if self._view is not None and (lineage, recipient) in self._seen:
+            return self._seen[lineage, recipient]
         wanted = {"lineage": lineage, "recipient": recipient}
         named = {name: check_name(name, value) for name, value in wanted.items() if value is not None}
         with self._snapshot() as store:
-            return list(store.accounts(**named))
+            self._seen[lineage, recipient] = found = list(store.accounts(**named))
+        return found
 
     def costs(self, digests: Iterable[str]) -> dict[str, Cost]:
         """Return what whoever gets a release pays for it, by its key: as the entry says that debited it first."""
@@ -189,6 +194,8 @@ class DatabaseLedger(StoreLedger):
                     f"The file '{self.head_file.name}', which shows whether the ledger was rolled back, is missing "
                     "from the server's home."
                 )
+            return
+        if known == Head(name, *store.last_link()):
             return
         at = known.hash if known.entries == 0 else store.hash_of(known.entries)
         try:

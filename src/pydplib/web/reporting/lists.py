@@ -8,17 +8,20 @@ from collections.abc import Mapping
 
 from django import forms
 from django.db.models import Q, QuerySet
+from django.db.models.expressions import Combinable
 from django.db.models.fields.json import KeyTransform
-from django.http import Http404
+from django.http import Http404, QueryDict
 
 from pydplib.capture import Question
+from pydplib.errors import ParameterError
 from pydplib.web.design.forms import choice_field
+from pydplib.web.design.sorting import Sorting
 from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import User
-from pydplib.web.projects.models import Project
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.permissions import ProjectRequest
 from pydplib.web.reporting.forms.answers import headline
-from pydplib.web.reporting.models import Report, ReportVersion
+from pydplib.web.reporting.models import Report, ReportVersion, SavedFilter
 
 
 def sees_all(request: ProjectRequest) -> bool:
@@ -28,12 +31,17 @@ def sees_all(request: ProjectRequest) -> bool:
 
 def visible_reports(request: ProjectRequest) -> QuerySet[Report]:
     """Return the reports that the member may see: owners all, others those of their department and their own."""
-    reports = Report.objects.filter(project=request.project)
-    if sees_all(request):
+    return reports_visible_to(request.project, request.user, request.member)
+
+
+def reports_visible_to(project: Project, user: User, place: Member) -> QuerySet[Report]:
+    """Return the reports of a project that somebody in a place may see; see ``visible_reports``."""
+    reports = Report.objects.filter(project=project)
+    if place.can("manage_data"):
         return reports
-    mine = Q(author=request.user)
-    if request.member.department:
-        mine |= Q(department=request.member.department)
+    mine = Q(author=user)
+    if place.department:
+        mine |= Q(department=place.department)
     return reports.filter(mine)
 
 
@@ -64,6 +72,25 @@ def drafts_of(request: ProjectRequest, most: int = 10) -> list[Report]:
 def listed(reports: QuerySet[Report]) -> QuerySet[Report]:
     """Return reports as lists show them: the latest first, with author and patient."""
     return reports.select_related("author", "patient").order_by("-changed", "-id")
+
+
+def sorting_of(asked: str, question: Question | None) -> Sorting:
+    """Return how the list of reports is sorted.
+
+    Args:
+        asked: What the address says: ``author``, ``-changed`` ...
+        question: The question whose answer stands for a report, if there is one.
+    """
+    columns: dict[str, str | Combinable] = {
+        "changed": "changed",
+        "state": "state",
+        "author": "author__username",
+        "department": "department",
+        "report": "key",
+    }
+    if question is not None:
+        columns["score"] = KeyTransform(question.id, "values")
+    return Sorting(columns, "-changed", asked)
 
 
 def reports_about(request: ProjectRequest, patient: Patient | None) -> QuerySet[Report]:
@@ -136,3 +163,43 @@ def _scores(question: Question | None) -> list[tuple[str, str]]:
 
 def _midnight(day: dt.date) -> dt.datetime:
     return dt.datetime.combine(day, dt.time(), tzinfo=dt.UTC)
+
+
+def saved_filters(project: Project, user: User) -> list[SavedFilter]:
+    """Return the filters that a member keeps in a project, by name."""
+    return list(SavedFilter.objects.filter(project=project, user=user))
+
+
+def save_filter(project: Project, user: User, *, name: str, filters: ReportFilter, sort: str) -> SavedFilter:
+    """Keep filters under a name; the same name again replaces what was there.
+
+    Args:
+        project: The project.
+        user: Whose it is.
+        name: The name.
+        filters: What is looked for; only fields of the form are kept.
+        sort: The order.
+
+    Raises:
+        ParameterError: There is nothing to keep, no name, or there are too many.
+    """
+    name = " ".join(name.split())[:60]
+    kept = QueryDict(mutable=True)
+    for field in filters.used:
+        kept[field] = str(filters.data[field])[:80]
+    if sort.removeprefix("-") in sorting_of("", filters.question).columns:
+        kept["sort"] = sort
+    if not name or not kept or not filters.is_valid():
+        raise ParameterError("Choose a filter or an order first, and a name for it.")
+    mine = SavedFilter.objects.filter(project=project, user=user)
+    if mine.count() >= SavedFilter.MOST and not mine.filter(name=name).exists():
+        raise ParameterError(f"You keep {SavedFilter.MOST} filters already. Remove one first.")
+    made, _ = SavedFilter.objects.update_or_create(
+        project=project, user=user, name=name, defaults={"query": kept.urlencode()[:400]}
+    )
+    return made
+
+
+def remove_filter(project: Project, user: User, key: str) -> bool:
+    """Remove a filter of the member's own; return whether there was one."""
+    return bool(SavedFilter.objects.filter(project=project, user=user, key=key).delete()[0])

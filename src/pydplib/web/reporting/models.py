@@ -178,3 +178,22 @@ class Reading(models.Model):
     def project(self) -> Project:
         """The project of the text; permissions ask for it."""
         return self.text.project
+
+
+class SavedFilter(models.Model):
+    """Filters and order of the list of reports under a name; a member's own, for one project."""
+
+    MOST = 20
+    """How many one member may keep in a project."""
+
+    key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
+    project = models.ForeignKey("projects.Project", on_delete=models.CASCADE, related_name="saved_filters")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_filters")
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=400)  # what stands behind the address of the list
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "user", "name"], name="one_filter_per_name")
+        ]
+        ordering = ("name",)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from pydplib.capture import pirads, response_to_fhir
@@ -23,8 +25,12 @@ from pydplib.web.reporting.lists import (
     check_visible,
     drafts_of,
     listed,
+    remove_filter,
     reports_about,
+    save_filter,
+    saved_filters,
     sees_all,
+    sorting_of,
     version_of,
     visible_reports,
 )
@@ -39,8 +45,12 @@ PER_PAGE = 25
 def reports(request: ProjectRequest) -> HttpResponse:
     """List reports: the user's drafts on top, then all that fit the filters."""
     filters = ReportFilter(request.GET, request=request)
-    page = Paginator(listed(filters.apply(visible_reports(request))), PER_PAGE).get_page(request.GET.get("page"))
+    sorting = sorting_of(request.GET.get("sort", ""), filters.question)
+    found = sorting.apply(listed(filters.apply(visible_reports(request))))
+    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
     values = _list_values(request, filters) | _rows(page, filters)
+    values |= {"sorting": sorting, "sort": request.GET.get("sort", "")[:40]}
+    values["saved"] = saved_filters(request.project, request.user)
     _note(request, "reports.look", values, filters=filters.used)
     return render(request, "reporting/reports.html", values)
 
@@ -61,9 +71,30 @@ def report_find(request: ProjectRequest) -> HttpResponse:
         patient = patient or by_short_id(request.project, form.cleaned_data["identifier"])
     page = Paginator(reports_about(request, patient), 200).get_page(1)
     filters = ReportFilter({}, request=request)
-    values = _list_values(request, filters) | _rows(page, filters) | {"searched": True}
+    values = _list_values(request, filters) | _rows(page, filters) | {"searched": True, "sorting": None}
     _note(request, "reports.find", values)
     return render(request, "reporting/reports.html", values)
+
+
+@door("capture")
+@require_POST
+def filter_save(request: ProjectRequest) -> HttpResponse:
+    """Keep the filters of the list under a name."""
+    filters = ReportFilter(request.POST, request=request)
+    name, sort = request.POST.get("name", ""), request.POST.get("sort", "")
+    made = save_filter(request.project, request.user, name=name, filters=filters, sort=sort)
+    messages.success(request, f"Saved as “{made.name}”. Only you see it.")
+    return redirect(f"{reverse('reports')}?{made.query}")
+
+
+@door("capture")
+@require_POST
+def filter_remove(request: ProjectRequest) -> HttpResponse:
+    """Remove one of the member's own filters."""
+    if not remove_filter(request.project, request.user, request.POST.get("filter", "")):
+        raise Http404
+    messages.success(request, "Removed.")
+    return redirect("reports")
 
 
 def _note(request: ProjectRequest, action: str, values: dict[str, Any], **more: object) -> None:

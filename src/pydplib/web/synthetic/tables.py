@@ -20,8 +20,10 @@ from pydplib.policy import Decision, FlowAudience, FlowSource, Output, may_flow
 from pydplib.release import Count, Mean
 from pydplib.schema import Schema
 from pydplib.synthesis import PopulationIntervals, SyntheticTable
+from pydplib.web import hooks
 from pydplib.web.analyses.purchases import stored_payload
 from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.analyses.trials import TrialTable
 from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
@@ -31,6 +33,9 @@ from pydplib.web.synthetic.purchases import snapshot_of
 
 MOST_COPIES = 20
 """Most copies in one file: more add no information about patients."""
+
+MOST_TRIED = 3
+"""Most tables that a question is offered to be tried on."""
 
 WITHDRAWN = "The owner has withdrawn this synthetic table. Delete the copies that you have. Nothing is refunded."
 """What a recipient is told."""
@@ -276,6 +281,17 @@ def _drawn(table: SyntheticTable, what: str, names: list[str]) -> list[tuple[lis
         average = f"{sum(known) / len(known):.1f}" if known else "–"
         found.append((list(cell), average if what == "average" else f"{100 * len(values) / len(rows):.1f} %"))
     return found
+
+
+@hooks.trial_tables.register
+def tables_to_try(project: Project, user: User, place: Member, names: list[str]) -> list[TrialTable]:
+    """Return the tables of somebody's organisation that have these columns, for questions that are tried first."""
+    mine = [row for row in visible(project, user, place).filter(state=_State.READY) if is_own(row, user, place)]
+    return [
+        TrialTable(row.key, str(row), columns_of(table_of(row)))
+        for row in mine[:MOST_TRIED]
+        if set(names) <= set(row.asked["columns"]) and decision_for(row, place)
+    ]
 
 
 # -- withdrawal -------------------------------------------------------------------------------------

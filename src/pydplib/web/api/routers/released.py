@@ -1,4 +1,4 @@
-"""Released tables of a project for software that draws and counts: a list, each as CSV or Parquet; read-only."""
+"""Released tables of a project for other software: a list, and each as CSV or Parquet; reading alone."""
 
 from __future__ import annotations
 

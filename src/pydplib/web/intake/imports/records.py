@@ -109,6 +109,10 @@ class Recorder:
             **facts,
         )
 
+    def pairs_of(self, names: Sequence[str], answers: Mapping[str, object]) -> tuple[str, str]:
+        """Return the answers of some questions as the inside of two JSON objects: as they are, and of the flat row."""
+        return self._pairs_of(names, [name for name in names if name in self._nulls], answers)
+
     def _pairs_of(self, names: Sequence[str], columns: Sequence[str], kept: Mapping[str, object]) -> tuple[str, str]:
         """Return the inside of two JSON objects: a section's answers, and its part of the flat row."""
         pairs, known, nulls = {}, self._pairs, self._nulls
