@@ -38,7 +38,7 @@ from pydplib.web.projects.permissions import M, TargetRequest, find, note_strang
 
 
 class TokenRequest(TargetRequest[M]):
-    """What an operation gets: as behind the doors of pages, and the token that it was called with."""
+    """What an operation gets: as a view of a page, and the token that it was called with."""
 
     token: ApiToken
 
