@@ -41,7 +41,7 @@ Operation = TypeVar("Operation", bound=Callable[..., HttpResponseBase])
 
 
 class TokenRequest(TargetRequest[M]):
-    """What an operation gets: as behind the doors of pages, and the token that it was called with."""
+    """What an operation gets: as a view of a page, and the token that it was called with."""
 
     token: ApiToken
 
