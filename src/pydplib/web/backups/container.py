@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
@@ -156,7 +156,7 @@ class _AgeWriter(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any) -> int:
+    def write(self, data: bytes) -> int:  # type: ignore[override]
         self.rest += data
         while len(self.rest) > PIECE:  # the last piece is written by finish()
             self._put(bytes(self.rest[:PIECE]), last=False)
@@ -182,7 +182,7 @@ class _AgeReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
         if not self.rest and (self.coming or not self.number):
             self._next()
         part = self.rest[: len(buffer)]
@@ -239,10 +239,10 @@ class Opener:
     head: bytes
 
     @classmethod
-    def of(cls, passphrase: str, first: bytes, head: dict[str, Any]) -> Opener:
+    def of(cls, passphrase: str, first: bytes, head: dict[str, object]) -> Opener:
         """Return what opens the chunks behind a head."""
         try:
-            salt, prefix = base64.b64decode(head["salt"]), base64.b64decode(head["prefix"])
+            salt, prefix = base64.b64decode(str(head["salt"])), base64.b64decode(str(head["prefix"]))
         except (KeyError, ValueError, TypeError):
             raise DataError("The backup is damaged.") from None
         return cls(Scrypt(salt=salt, length=32, n=2**16, r=8, p=1).derive(passphrase.encode()), prefix, first)
@@ -276,7 +276,7 @@ class _EarlierReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
         while not self.rest and not self.ended:
             self._next()
         part = self.rest[: len(buffer)]
@@ -299,7 +299,7 @@ class _EarlierReader(io.RawIOBase):
         self.ended = last
 
 
-def _head_of(file: IO[bytes]) -> tuple[bytes, dict[str, Any]]:
+def _head_of(file: IO[bytes]) -> tuple[bytes, dict[str, object]]:
     magic = file.read(len(MAGIC))
     line = file.readline(_MOST_HEAD)
     try:
