@@ -538,7 +538,7 @@ class Question:
         raise NotImplementedError
 
     def span(self, facts: Facts, noise: Any, rows: float) -> float | None:
-        """Return all that is possible for one group of so many rows, in the unit of its margin; none: nobody can say.
+        """Return all that is possible for one group of this many rows, in the unit of its margin; none: nobody can say.
 
         A margin of more than a quarter of it leaves hardly anything to learn.
         """
