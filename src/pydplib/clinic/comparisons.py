@@ -16,49 +16,140 @@ from pydplib.release.axes import Axis
 from pydplib.release.findings import COMPARED_WITH
 from pydplib.release.grids import column_unit
 from pydplib.release.statistics.histogram import BIN_PARTS
-from pydplib.release.statistics.question import group_axes, statistic
+from pydplib.release.statistics.question import (
+    By,
+    Conditions,
+    Part,
+    Question,
+    Words,
+    group_axes,
+    one_spelling,
+    plain_scalar,
+    statistic,
+)
 from pydplib.schema import Schema
 
 if TYPE_CHECKING:
+    from pydplib.engine import OneRow
     from pydplib.release.facts import Facts
+
+
+def _starts(axis: Axis) -> list[Any]:
+    """Return what groups are called: values, or lower ends of bins."""
+    return [key[0] if axis.kind == "bins" else key for key in axis.keys]
+
+
+REFERENCE = Part(
+    name="reference",
+    kind="key",
+    label="Compared with which group?",
+    form="reference",
+    word="against",
+    default=None,
+    help="The first group if nothing is chosen.",
+)
+"""The group that all others are compared with."""
 
 
 @dataclass(frozen=True, repr=False, init=False)
 class Compared(Clinical):
-    """Every group against the first one; the first group and the outcome's values are those of the schema."""
+    """Every group against one of them: the reference, by default the first one that the schema declares."""
+
+    reference: Any = None
+
+    def __init__(
+        self,
+        column: str = "",
+        other: str | None = None,
+        *,
+        reference: Any = None,
+        edges: Any = None,
+        bins: Any = None,
+        by: By = None,
+        where: Conditions = (),
+        per_person: OneRow | None = None,
+        after: Conditions = (),
+    ) -> None:
+        object.__setattr__(self, "reference", None if reference is None else plain_scalar(reference))
+        super().__init__(column, other, edges=edges, bins=bins, by=by, where=where, per_person=per_person, after=after)
 
     @property
     def group(self) -> str:
         """The column whose groups are compared."""
         return self.pairs[0][0]
 
+    def _own(self) -> dict[str, Any]:
+        own = super()._own()
+        return own if self.reference is None else own | {"reference": one_spelling(self.reference)}
+
+    def canonical(self, schema: Schema) -> dict[str, Any]:
+        """Return the question; a reference that is the first group anyway is not said."""
+        plain = super().canonical(schema)
+        plain.pop("reference", None)
+        if self.reference is None:
+            return plain
+        axis = group_axes(schema, {self.group: self.groups(schema)[self.group]})[0]
+        place = self._place(axis)
+        return plain | {"reference": one_spelling(_starts(axis)[place])} if place else plain
+
+    @classmethod
+    def read(cls, words: Words) -> Question:
+        """Read outcome and group, after "against" the reference, and conditions."""
+        column = words.column(f"the column of '{words.first}'", hint=cls.number_hint)
+        groups = words.by()
+        if len(groups) != 1:
+            words.fail(f"'{cls.ask}' reads: {cls.example}.")
+        reference = words.value(next(iter(groups))) if words.take("against") else None
+        return cls(column, by=groups, reference=reference, where=words.where())
+
+    def to_form(self) -> tuple[list[tuple[str, Any]], list[str]]:
+        """Return the fields of a form, the reference as text."""
+        fields, groups = super().to_form()
+        said = "" if self.reference is None else str(one_spelling(self.reference))
+        return [(name, said if name == "reference" else value) for name, value in fields], groups
+
+    def _place(self, axis: Axis) -> int:
+        """Return the place of the reference among the groups; of a bin, its lower end is said."""
+        if self.reference is None:
+            return 0
+        starts = _starts(axis)
+        for place, start in enumerate(starts):
+            if start == self.reference or str(one_spelling(start)) == str(one_spelling(self.reference)):
+                return place
+        listed = ", ".join(str(start) for start in starts[:10])
+        raise QuestionError(f"'{self.group}' has no group '{self.reference}' to compare with. Its groups: {listed}.")
+
     def axes(self, schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:
-        """Return the groups but the first, each compared with it."""
+        """Return the groups but the reference, each compared with it."""
         axis = group_axes(schema, {self.group: groups[self.group]})[0]
         if len(axis.keys) < 2:
             raise QuestionError(f"'{self.group}' has one group only: there is nothing to compare.")
-        return (Axis(axis.name, axis.keys[1:], axis.kind, axis.title, axis.unit),)
+        place = self._place(axis)
+        return (Axis(axis.name, (*axis.keys[:place], *axis.keys[place + 1 :]), axis.kind, axis.title, axis.unit),)
 
     def words(self, facts: Facts) -> tuple[str, ...]:
         """Return which group the others are compared with."""
         axis = key_axis(facts, self.group)
-        return (f"{COMPARED_WITH} {axis.title or axis.name} = {axis.labels[0]}.",)
+        return (f"{COMPARED_WITH} {axis.title or axis.name} = {axis.labels[self._place(axis)]}.",)
 
-    def _sizes(self, counts: Floats) -> Floats:
-        found: Floats = counts.sum(axis=-1)[1:]
-        return found
+    def _pairs_of(self, facts: Facts, counts: Floats) -> Floats:
+        """Return the counts of every group next to those of the reference."""
+        place = self._place(key_axis(facts, self.group))
+        others = np.delete(counts, place, axis=0)
+        return np.stack([others, np.broadcast_to(counts[place], others.shape)], axis=1)
 
 
 _SHARED: dict[str, Any] = {
     "picture": "forest", "about": "all", "needs_group": True, "most_groups": 1, "api_groups": (1, 1),
-    "is_binned": True, "parts": BIN_PARTS,
+    "is_binned": True, "parts": (*BIN_PARTS, REFERENCE),
 }  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False, init=False)
 class SharesCompared(Compared):
-    """The share of a yes/no outcome in every group, against the first group."""
+    """The share of a yes/no outcome in every group, against the reference."""
 
+    wants = ("yes/no",)
     measure: ClassVar[Measure] = "difference"
 
     def check_columns(self, facts: Facts) -> None:
@@ -66,11 +157,10 @@ class SharesCompared(Compared):
         check_yes_no(facts, self.column, "The outcome")
 
     def result(self, facts: Facts, counts: Floats, scale: float, confidence: float) -> Result:
-        """Return every group against the first."""
-        pairs = np.stack([counts[1:], np.broadcast_to(counts[:1], counts[1:].shape)], axis=1)
-        variance = laplace_variance(scale)
+        """Return every group against the reference."""
+        pairs, variance = self._pairs_of(facts, counts), laplace_variance(scale)
         found = compare_shares(pairs, variance, measure=self.measure, confidence=confidence)
-        return Result(found, sizes=self._sizes(counts))
+        return Result(found, sizes=pairs[:, 0].sum(axis=-1))
 
     def words(self, facts: Facts) -> tuple[str, ...]:
         """Return which value counts as yes."""
@@ -86,19 +176,20 @@ class SharesCompared(Compared):
     "difference",
     aliases=("difference of means", "difference of proportions"),
     title="Difference between groups",
-    hint="How far the average, or the share of yes, of each group lies from the first group's.",
+    hint="How far the average, or the share of yes, of each group lies from one group's.",
     example="difference of age by bph",
     **_SHARED,
 )
 @dataclass(frozen=True, repr=False, init=False)
 class Difference(Compared):
-    """The difference of means (of numbers) or of shares (of yes/no) between each group and the first one.
+    """The difference of means (of numbers) or of shares (of yes/no) between each group and the reference.
 
     Proof: ``Clinical``. Intervals for the population: ``contrasts.compare_shares`` and ``contrasts.compare_means``.
 
     Args:
         column: The outcome: a number, cut into bins, or a yes/no column.
-        by: The column of the groups; the first of its values is what the others are compared with.
+        by: The column of the groups.
+        reference: The group that the others are compared with; the first one by default. Of bins, the lower end.
         edges: Public edges of the bins of a number.
         bins: Instead of edges: how many bins of even width.
         where: Conditions, all of which must hold.
@@ -108,6 +199,8 @@ class Difference(Compared):
         >>> Difference("age", by="bph", bins=10)
         Difference('age', bins=10, by=['bph'])
     """
+
+    wants = ("outcome",)
 
     def _is_share(self, facts: Facts) -> bool:
         return len(facts.groups[self.column]) == 2 if isinstance(facts.groups[self.column], tuple) else False
@@ -122,14 +215,13 @@ class Difference(Compared):
         return "" if self._is_share(facts) else column_unit(facts.schema.column(self.column))
 
     def result(self, facts: Facts, counts: Floats, scale: float, confidence: float) -> Result:
-        """Return every group against the first."""
-        pairs = np.stack([counts[1:], np.broadcast_to(counts[:1], counts[1:].shape)], axis=1)
-        variance = laplace_variance(scale)
+        """Return every group against the reference."""
+        pairs, variance = self._pairs_of(facts, counts), laplace_variance(scale)
+        sizes = pairs[:, 0].sum(axis=-1)
         if self._is_share(facts):
-            return Result(compare_shares(pairs, variance, confidence=confidence), sizes=self._sizes(counts))
-        middles = values_of(facts, self.column)
-        found = compare_means(pairs, middles, variance, confidence=confidence)
-        return Result(found, sizes=self._sizes(counts))
+            return Result(compare_shares(pairs, variance, confidence=confidence), sizes=sizes)
+        found = compare_means(pairs, values_of(facts, self.column), variance, confidence=confidence)
+        return Result(found, sizes=sizes)
 
     def words(self, facts: Facts) -> tuple[str, ...]:
         """Return how values are counted."""
@@ -141,19 +233,20 @@ class Difference(Compared):
     "risk ratio",
     aliases=("relative risk",),
     title="Risk ratio",
-    hint="How many times as often the outcome happens in each group as in the first one.",
+    hint="How many times as often the outcome happens in each group as in one of them.",
     example="risk ratio of recurrence by arm",
     **_SHARED,
 )
 @dataclass(frozen=True, repr=False, init=False)
 class RiskRatio(SharesCompared):
-    """The ratio of the shares of a yes/no outcome: each group against the first one.
+    """The ratio of the shares of a yes/no outcome: each group against the reference.
 
     Proof: ``Clinical``. Interval for the population: ``contrasts.compare_shares``.
 
     Args:
         column: The outcome.
         by: The column of the groups.
+        reference: The group that the others are compared with; the first one by default. Of bins, the lower end.
         where: Conditions, all of which must hold.
         per_person: Which row of each person counts.
 
@@ -168,19 +261,20 @@ class RiskRatio(SharesCompared):
 @statistic(
     "odds ratio",
     title="Odds ratio",
-    hint="How many times as large the odds of the outcome are in each group as in the first one.",
+    hint="How many times as large the odds of the outcome are in each group as in one of them.",
     example="odds ratio of bph by prostatitis",
     **_SHARED,
 )
 @dataclass(frozen=True, repr=False, init=False)
 class OddsRatio(SharesCompared):
-    """The ratio of the odds of a yes/no outcome: each group against the first one.
+    """The ratio of the odds of a yes/no outcome: each group against the reference.
 
     Proof: ``Clinical``. Interval for the population: ``contrasts.compare_shares``.
 
     Args:
         column: The outcome.
         by: The column of the groups.
+        reference: The group that the others are compared with; the first one by default. Of bins, the lower end.
         where: Conditions, all of which must hold.
         per_person: Which row of each person counts.
 
@@ -223,6 +317,8 @@ class StandardError(Clinical):
         >>> StandardError("age", by="bph", bins=10)
         StandardError('age', bins=10, by=['bph'])
     """
+
+    wants = ("score",)
 
     def axes(self, schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:
         """Return the groups."""

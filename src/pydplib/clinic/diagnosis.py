@@ -58,6 +58,7 @@ class Roc(Clinical):
         Roc('pirads', by=['cancer'])
     """
 
+    wants = ("score", "yes/no")
     joint = ("against", "for")
 
     def axes(self, schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:

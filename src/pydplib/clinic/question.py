@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,15 @@ from pydplib.release.statistics.count import CountNoise
 from pydplib.release.statistics.histogram import Binned
 from pydplib.release.statistics.noise import COVERAGE, Expected, Noisy, farthest
 from pydplib.release.statistics.question import By, Conditions, Question, Words, group_axes, public_salt, to_groups
-from pydplib.schema import OTHER, Schema
+from pydplib.schema import OTHER, Column, Schema
 
 if TYPE_CHECKING:
     from pydplib.release.facts import Facts
 
 _WORTH = 3.0  # times the noise of all cells together: fewer persons than that say nothing
+
+Wanted: TypeAlias = Literal["any", "yes/no", "score", "outcome", "time", "date"]
+"""What a column must be: of two values, of numbers (values or bins), either of these, a time in bins, a date."""
 
 LEFT_OUT = "Persons with a missing or undeclared value in one of these columns are left out."
 
@@ -110,15 +113,39 @@ class PersonCounts(Question):
         return math.prod(self.shape(facts))
 
     def _check_worth(self, facts: Facts, noise: CountNoise, size: float) -> None:
+        found = self._hidden(facts, noise, size)
+        if found:
+            raise QuestionError(f"{found[0]} Nothing was spent. {found[1]}")
+
+    def _hidden(self, facts: Facts, noise: CountNoise, size: float) -> tuple[str, str] | None:
+        """Return that the noise would hide the answer about this many persons, and the way out; else none."""
         spread, needed = math.sqrt(laplace_variance(noise.reach()[0])), self.least_persons(facts)
         if size >= needed * spread:
-            return
+            return None
         cells = self.largest(facts)
-        enough = math.sqrt(2) * noise.rows * needed / size
-        raise QuestionError(
-            f"The noise would hide this answer: {cells} cells of about {size / cells:.1f} persons each, and noise of "
-            f"about {spread:.1f} persons in each. Nothing was spent. Take {self.fewer}, or an epsilon of at least "
-            f"{enough:.2g}."
+        enough = math.sqrt(2) * noise.rows * needed / max(size, 1.0)
+        return (
+            f"The noise would hide this answer: {cells} cells of about {max(size, 0.0) / cells:.1f} persons each, and "
+            f"noise of about {spread:.1f} persons in each.",
+            f"Take {self.fewer}, or an epsilon of at least {enough:.2g}.",
+        )
+
+    def warnings(self, facts: Facts, noise: CountNoise, size: float | None) -> tuple[str, ...]:
+        """Return that the noise would hide the answer, or below how many persons it would, where nobody knows.
+
+        The number of rows is at least that of persons, and no more than the limit of rows times that.
+        """
+        spread = math.sqrt(laplace_variance(noise.reach()[0]))
+        least = math.ceil(self.least_persons(facts) * spread)
+        if size is not None and not self.is_narrowed:
+            hidden = self._hidden(facts, noise, size)
+            if hidden or size >= least * facts.schema.max_rows_per_person:
+                return (" ".join(hidden),) if hidden else ()
+        who = "meet the conditions" if self.is_narrowed else "there are"
+        return (
+            f"How many persons {who} is not public. With fewer than about {least}, noise of about {spread:.1f} persons "
+            f"in each of {self.largest(facts)} cells hides the answer. If that may be, count the persons first, or "
+            f"take {self.fewer} or a larger epsilon.",
         )
 
     def result(self, facts: Facts, counts: Floats, scale: float, confidence: float) -> Result:
@@ -195,6 +222,14 @@ class Clinical(PersonCounts, Binned):
     Proof: ``PersonCounts``, with one table.
     """
 
+    wants: ClassVar[tuple[Wanted, ...]] = ()
+
+    @classmethod
+    def fits(cls, column: Column, place: int = 0) -> bool:
+        """Return whether a form offers a column: only what ``check_columns`` lets through."""
+        wanted = cls.wants[place] if place < len(cls.wants) else "any"
+        return super().fits(column, place) and _FITTING[wanted](column)
+
     def __init__(
         self,
         column: str = "",
@@ -265,6 +300,27 @@ class Clinical(PersonCounts, Binned):
         """Return the columns of the table with their public keys: groups first, the question's own column last."""
         found = super().groups(schema)
         return {name: declared_keys(schema, name, keys) for name, keys in found.items()}
+
+
+def _is_yes_no(column: Column) -> bool:
+    return not column.is_binned and len(column.listed) == 2
+
+
+def _is_score(column: Column) -> bool:
+    try:
+        return column.is_ranged or bool([float(value) for value in column.listed])
+    except (TypeError, ValueError):
+        return False
+
+
+_FITTING: dict[Wanted, Callable[[Column], bool]] = {
+    "any": lambda column: True,
+    "yes/no": _is_yes_no,
+    "score": _is_score,
+    "outcome": lambda column: _is_yes_no(column) or _is_score(column),
+    "time": lambda column: column.is_binned and column.holds_numbers and column.ends is not None,
+    "date": lambda column: column.ends is not None and not column.holds_numbers,
+}
 
 
 def declared_keys(schema: Schema, name: str, keys: Any) -> Any:

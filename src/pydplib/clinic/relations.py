@@ -111,6 +111,7 @@ class Trend(Clinical):
         Trend('bph', by=['pirads'])
     """
 
+    wants = ("yes/no", "score")
     joint = ("over",)
 
     def check_columns(self, facts: Facts) -> None:
@@ -156,6 +157,7 @@ class Correlation(Clinical):
         Correlation('age', bins=6, by=['psa'])
     """
 
+    wants = ("score", "score")
     joint = ("and", "with", ",")
 
     def check_columns(self, facts: Facts) -> None:
@@ -209,6 +211,7 @@ class Logistic(Clinical):
         Logistic('recurrence', by=['arm', 'pirads'])
     """
 
+    wants = ("yes/no",)
     joint = ("on",)
 
     def axes(self, schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:

@@ -82,6 +82,7 @@ class Series(Clinical):
         Series('last_modified', every='month')
     """
 
+    wants = ("date",)
     every: Literal["month", "quarter", "year"] = "quarter"
 
     def __init__(

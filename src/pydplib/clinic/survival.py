@@ -70,6 +70,7 @@ class Survival(Clinical):
         Survival('months', bins=12, by=['recurrence', 'arm'])
     """
 
+    wants = ("time", "yes/no")
     joint = ("until", "to")
 
     @property

@@ -164,7 +164,7 @@ def takes(compiler: Compiler, plan: Plan) -> bool:
 
 
 def _kept(compiler: Compiler) -> list[str]:
-    return [name for name, kind in compiler.schema.stored.items() if not kind.cell.is_text]
+    return [name for name in compiler.schema.stored if not compiler.schema.cells[name].is_text]
 
 
 def bounding_sql(compiler: Compiler, plan: Plan, aside: str) -> str:

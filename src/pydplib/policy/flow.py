@@ -62,11 +62,7 @@ class FlowSource:
         identifiers = {name for name, column in schema.columns.items() if column.label == "identifier"}
         if schema.person:
             identifiers.add(schema.person)
-        computed = {
-            name: column.formula.columns
-            for name, column in schema.columns.items()
-            if column.formula is not None and column.formula.columns
-        }
+        computed = {name: formula.columns for name, formula in schema.formulas.items() if formula.columns}
         return cls(project, fields=fields, filters=filters, identifiers=identifiers, computed=computed)
 
 

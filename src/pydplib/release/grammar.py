@@ -275,10 +275,10 @@ class _QuestionParser:
         where = Where(name)
         sign = self._next("a comparison (=, <, between, in, is)")
         if sign.word == "between":
-            low = self._value(name)
+            low = self.value(name)
             if not self.take("and"):
                 self._fail(self._peek(), "'between' reads: between LOW and HIGH.")
-            return where.between(low, self._value(name))
+            return where.between(low, self.value(name))
         if sign.word in ("in", "not"):
             if sign.word == "not" and not self.take("in"):
                 self._fail(self._peek(), "'not' reads: not in VALUE, VALUE.")
@@ -289,9 +289,9 @@ class _QuestionParser:
                 return where.is_missing()
             if self.take("present"):
                 return where.is_present()
-            return where.eq(self._value(name))
+            return where.eq(self.value(name))
         if sign.word in _SIGNS:
-            value = self._value(name)
+            value = self.value(name)
             compared: RowCondition = getattr(where, _SIGNS[sign.word])(value)
             return compared
         known = [*_SIGNS, "between", "in", "not in", "is missing", "is present"]
@@ -299,14 +299,14 @@ class _QuestionParser:
 
     def _values(self, column: str) -> list[Any]:
         bracket = self.take("(")
-        found = [self._value(column)]
+        found = [self.value(column)]
         while self.take(","):
-            found.append(self._value(column))
+            found.append(self.value(column))
         if bracket and not self.take(")"):
             self._fail(self._peek(), "A bracket is not closed.")
         return found
 
-    def _value(self, column: str) -> Any:
+    def value(self, column: str) -> Any:
         token = self._next(f"a value of '{column}'")
         kind = self.schema.column(column)
         if kind.spelled_values:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey
-from pydplib.budget.today import Today
+from pydplib.budget.limits import Limits
 from pydplib.engine import number_bounds
 from pydplib.errors import DataError, EngineError, ParameterError, PolicyError, QuestionError
 from pydplib.guarantee import LocalDP
@@ -257,9 +257,9 @@ def hand_over_records(
     for recipient, limit in ((None, LocalDP(session.policy.data_set_budget)), (session.recipient, budget)):
         if limit is not None and not session.has_account(recipient, "local"):
             session.ledger.open_account(lineage=session.lineage, recipient=recipient, limit=limit)
-    today = Today(budget, LocalDP(session.policy.data_set_budget))
+    limits = Limits.of(recipient=budget, data_set=LocalDP(session.policy.data_set_budget))
     reservation = session.ledger.reserve(
-        key, recipient=session.recipient, role=session.role or "unspecified", today=today
+        key, recipient=session.recipient, role=session.role or "unspecified", limits=limits
     )
     if reservation.payload is not None:
         return RecordRelease.from_json(reservation.payload)

@@ -78,11 +78,33 @@ def test_ratios_and_differences_are_those_of_the_patients(session: dp.Session, v
         assert np.allclose([end[0] for end in release.population], [exact.low, exact.high], rtol=1e-6)
 
 
+def test_any_group_can_be_what_the_others_are_compared_with(session: dp.Session) -> None:
+    first = session.release(dp.clinic.OddsRatio("recurrence", by="arm"), epsilon=EXACT)
+    other = session.release(dp.clinic.OddsRatio("recurrence", by="arm", reference="intensified"), epsilon=EXACT)
+    assert other.axes[0].keys == ("standard",) and np.isclose(other.values[0], 1 / first.values[0], rtol=1e-9)
+    assert np.allclose([end[0] for end in other.population], [1 / end[0] for end in reversed(first.population)])
+    assert "Each group is compared with Treatment arm = intensified." in other.notes
+    said = dp.clinic.OddsRatio("recurrence", by="arm", reference="standard")
+    assert said.canonical(session.table.schema) == first.question  # one question, however it is written
+    with pytest.raises(QuestionError, match=r"has no group 'none' to compare with\. Its groups: standard, intensified"):
+        session.price(dp.clinic.OddsRatio("recurrence", by="arm", reference="none"), epsilon=1.0)
+
+
+def test_a_reference_of_bins_is_named_by_its_lower_end(reports: dp.Session) -> None:
+    by = {"age": dp.Bins([18, 60, 70, 100])}
+    release = reports.release(dp.clinic.Difference("bph", by=by, reference=60, per_person=FIRST), epsilon=EXACT)
+    plain = reports.release(dp.clinic.Difference("bph", by=by, per_person=FIRST), epsilon=EXACT)
+    assert release.axes[0].keys == ((18, 60), (70, 100))
+    assert np.isclose(release.values[0], -plain.values[0])
+    assert np.isclose(release.values[1], plain.values[1] - plain.values[0])
+
+
 QUESTIONS = [
     "odds ratio of bph by prostatitis", "trend of bph by pirads", "roc pirads against bph",
     "logistic bph by pirads, prostatitis", "standard error of age by bph", "top pirads places 2",
     "series last_modified every month", "correlation of age and pirads", "association of bph and prostatitis",
-    "difference of age by bph", "risk ratio of bph by pirads",
+    "difference of age by bph", "risk ratio of bph by pirads", "odds ratio of bph by pirads against 3",
+    "difference of age by prostatitis against acute",
     "table one of age, prostatitis by bph per person first by last_modified", "table 1 of age, lesions",
 ]  # fmt: skip
 
@@ -131,6 +153,28 @@ def test_noise_that_would_hide_the_answer_is_refused_before_paying() -> None:
         assert "epsilon of at least" in str(refused.value)
         assert session.remaining.epsilon == before
         session.price(question, epsilon=1.0)
+
+
+def test_where_the_size_is_not_public_a_price_says_how_many_persons_it_takes(session: dp.Session) -> None:
+    question = dp.clinic.Survival("months", "recurrence", by="arm", bins=12)
+    [warned] = session.price(question, epsilon=1.0).notes
+    assert warned.startswith("How many persons there are is not public. With fewer than about 29, noise of about 1.4")
+    assert "count the persons first" in warned and "larger epsilon" in warned
+    narrowed = dp.clinic.Survival("months", "recurrence", by="arm", bins=12, where=dp.Where("psa").at_least(1))
+    assert "How many persons meet the conditions is not public" in session.price(narrowed, epsilon=1.0).notes[0]
+    session.buy_size(epsilon=5.0)
+    assert session.price(question, epsilon=1.0).notes == ()
+    [hidden] = session.price(question, epsilon=0.005).notes
+    assert hidden.startswith("The noise would hide this answer: 48 cells") and "epsilon of at least" in hidden
+    assert "How many persons meet" in session.price(narrowed, epsilon=1.0).notes[0]
+
+
+def test_persons_may_be_fewer_than_the_rows_that_were_bought(reports: dp.Session) -> None:
+    reports.buy_size(epsilon=5.0)
+    size, question = reports.size, dp.clinic.OddsRatio("bph", by="pirads")
+    spread = (size or 0.0) * 0.9 / (3 * 10**0.5)  # enough for the rows, too much if many are of one person
+    [warned] = reports.price(question, epsilon=2**0.5 / spread).notes
+    assert warned.startswith("How many persons there are is not public")
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ from neighbours import CLINICAL
 import pydplib as dp
 from pydplib.attack.audits.subjects import subjects
 from pydplib.cli.answers.release import command
-from pydplib.clinic.question import PersonCounts
+from pydplib.clinic.question import Clinical, PersonCounts
 from pydplib.errors import QuestionError
 from pydplib.plot.clinic import PICTURES
+from pydplib.release.facts import Facts
 from pydplib.release.grammar import parse_question
 from pydplib.release.statistics import offered_statistics
 from pydplib.release.statistics.question import Question
@@ -90,3 +91,21 @@ def test_noise_that_would_hide_it_is_refused_before_paying_with_the_way_out(ask:
         assert session.remaining.epsilon == 8.0
         enough = float(str(way.value).rsplit(" ", 1)[1].rstrip("."))
         assert session.price(question, epsilon=1.1 * enough).cost.epsilon > 0
+
+
+@pytest.mark.parametrize("ask", [ask for ask in KINDS if issubclass(KINDS[ask], Clinical)])
+def test_a_form_offers_the_columns_that_can_be_asked_for_and_no_others(ask: str) -> None:
+    kind, schema = KINDS[ask], whole_schema()
+    plain = parse_question(kind.example, schema).to_dict()
+    groups = [entry["column"] for entry in plain.get("by", ())]
+    for place in range(1 + min(len(groups), 1)):
+        for name, column in schema.columns.items():
+            if not column.can_be_asked or name in (plain["of"] if place else "", *groups[place:]):
+                continue
+            changed = plain | ({"of": name} if place == 0 else {"by": [{"column": name}, *plain["by"][1:]]})
+            try:
+                Facts.of(Question.from_dict(changed), schema)
+            except QuestionError:
+                assert not kind.fits(column, place), (name, place)
+            else:
+                assert kind.fits(column, place), (name, place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import pydplib as dp
     ("asked", "words"),
     [
         ({"kind": "odds ratio", "field": "bph", "by1": "pirads"}, "Odds ratio"),
+        ({"kind": "odds ratio", "field": "bph", "by1": "pirads", "reference": "3"}, "PI-RADS score = 3"),
         ({"kind": "roc", "field": "pirads", "by1": "bph"}, "area under the curve"),
         ({"kind": "association", "field": "bph", "by1": "pirads"}, "chi-squared test"),
         ({"kind": "top", "field": "pirads", "places": "2"}, "most frequent"),
@@ -73,6 +75,23 @@ def test_pages_of_their_own_offer_what_they_are_for(entry: str, kind: str, tara:
     )
     assert '<option value="first" selected>' in page  # papers count patients, each once
     assert tara.get("/analyses/ask/nothing").status_code == 404
+
+
+def test_form_offers_times_events_and_references_only_where_they_fit(tara: Any) -> None:
+    page = tara.get("/analyses/ask/survival").content.decode()
+    assert "age" in _options(page, "field") and not {"bph", "pirads", "last_modified"} & _options(page, "field")
+    assert "bph" in _options(page, "by1") and not {"age", "pirads", "last_modified"} & _options(page, "by1")
+    asked = "/analyses/ask/compare?kind=odds+ratio&field=bph"
+    assert "bph" in _options(tara.get(asked).content.decode(), "field")
+    assert "reference" not in tara.get(asked).content.decode()
+    page = tara.get(f"{asked}&by1=pirads").content.decode()
+    assert _options(page, "reference") == {"", "2", "3", "4", "5"} and "The first: 1" in page
+    assert "reference" not in tara.get(f"{asked}&by1=age").content.decode()  # bins have no list
+
+
+def _options(page: str, name: str) -> set[str]:
+    [chosen] = re.findall(rf'<select name="{name}".*?</select>', page, re.S)
+    return set(re.findall(r'<option value="([^"]*)"', chosen))
 
 
 def test_form_says_what_each_field_is_for(tara: Any) -> None:

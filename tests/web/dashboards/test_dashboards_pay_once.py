@@ -284,7 +284,8 @@ def test_the_budget_is_lowered_at_once_and_raised_by_two_owners(planned: Any, st
     bill = bill_for(dashboard)
     assert (dashboard.project.dashboard_budget("third_party"), bill.can_publish) == (1.5, True)
     publish(study.owner, dashboard, agreed=bill.nano)
-    assert rows.Account.objects.get(recipient="dashboard:third_party").limit_nano_epsilon == 1_500_000_000
+    paid_under = DatabaseLedger().last_limit(lineage=study.project.key, recipient="dashboard:third_party")
+    assert paid_under is not None and paid_under.nano_epsilon == 1_500_000_000
     DatabaseLedger().verify()
 
 

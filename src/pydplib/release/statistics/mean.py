@@ -160,7 +160,7 @@ class Mean(OfColumn):
 
     def noise(self, facts: Facts, epsilon: Fraction) -> MeanNoise:
         """Return the noise of both sums of all groups."""
-        total = self.measures(facts, epsilon)[0]
+        total = facts.measures(epsilon)[0]
         assert total.step is not None
         first, last = total.whole_bounds
         ends = total.center + first * total.step, total.center + last * total.step

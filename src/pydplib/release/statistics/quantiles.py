@@ -331,7 +331,7 @@ class OfRanks(OfColumn):
 
     def noise(self, facts: Facts, epsilon: Fraction) -> QuantilesNoise:
         """Return permute-and-flip; for groups, one table where public facts say that it is more accurate."""
-        (cells,) = self.measures(facts, epsilon)
+        (cells,) = facts.measures(epsilon)
         choice = QuantileNoise(facts.rows, facts.bound.scale, self.shares, cells.cells, epsilon)
         if not facts.groups:
             return choice

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, cast
 
@@ -43,8 +44,9 @@ Picture: TypeAlias = Literal["bars", "points", "boxes", "choices", "curves", "fo
 survival curves, a forest plot, a ROC curve or a printed table.
 """
 
-PartKind: TypeAlias = Literal["choice", "number", "whole", "shares", "edges", "columns"]
-"""What a part holds: one of several words, a number, a whole number, quantiles, edges of bins, columns with their keys.
+PartKind: TypeAlias = Literal["choice", "number", "whole", "shares", "edges", "columns", "key"]
+"""What a part holds: one of several words, a number, a whole number, quantiles, edges of bins, columns with their keys,
+one key of the first group.
 """
 
 MOST_BINS = 10_000
@@ -86,6 +88,24 @@ class Part:
         return self.default is ...
 
 
+Found = TypeVar("Found")
+
+
+def kept(method: Callable[[Any, Schema], Found]) -> Callable[[Any, Schema], Found]:
+    """Let a question keep what a method found for the last schema: both are frozen, so it stays true."""
+    name = method.__qualname__
+
+    @wraps(method)
+    def find(self: Question, schema: Schema) -> Found:
+        known = self._kept.get(name)
+        if known is None or known[0] is not schema:
+            known = self._kept[name] = (schema, method(self, schema))
+        found: Found = known[1]
+        return found
+
+    return find
+
+
 class Words(Protocol):
     """A question in words, read from left to right: what ``Question.read`` may take from it (``release.grammar``)."""
 
@@ -107,6 +127,9 @@ class Words(Protocol):
 
     def number(self, wanted: str) -> float:
         """Take a number."""
+
+    def value(self, column: str) -> Any:
+        """Take a value of a column."""
 
     def by(self) -> dict[str, Any]:
         """Take the groups, if there are any."""
@@ -186,8 +209,10 @@ class Question:
     where: Conditions = field(default=(), kw_only=True)
     per_person: OneRow | None = field(default=None, kw_only=True)
     after: Conditions = field(default=(), kw_only=True)
+    _kept: dict[str, tuple[Schema, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_kept", {})  # a copy with other parts starts without
         object.__setattr__(self, "by", to_groups(self.by))
         for name in ("where", "after"):
             given = getattr(self, name)
@@ -213,6 +238,7 @@ class Question:
         """The conditions on the one row of each person, all of which must hold."""
         return cast(tuple[RowCondition, ...], self.after)
 
+    @kept
     def split_conditions(self, schema: Schema) -> tuple[tuple[RowCondition, ...], tuple[RowCondition, ...]]:
         """Return the conditions on rows and those on each person's one row, each in its one spelling.
 
@@ -230,6 +256,7 @@ class Question:
             (persons if told else rows).append(condition)
         return canonical_conditions(rows, schema), canonical_conditions(persons, schema)
 
+    @kept
     def row_bound(self, schema: Schema) -> Bound | None:
         """Return the bound of one row of each person, where one is asked for; none where all rows count."""
         if self.per_person is not None:
@@ -351,6 +378,10 @@ class Question:
 
     def groups(self, schema: Schema) -> dict[str, Any]:
         """Return column -> public keys, ``Bins``, or None, with the schema's values filled in."""
+        return dict(self._filled(schema))
+
+    @kept
+    def _filled(self, schema: Schema) -> Mapping[str, Any]:
         return {name: fill_keys(schema, name, keys) for name, keys in self.pairs}
 
     def __repr__(self) -> str:
@@ -374,6 +405,19 @@ class Question:
         return parts
 
     # -- in words and in forms -------------------------------------------------------------------
+
+    @classmethod
+    def fits(cls, column: Column, place: int = 0) -> bool:
+        """Return whether a form offers a column: as what the question is about (place 0), or as its first group, ...
+
+        Examples:
+            >>> from pydplib.schema import Flag, Text
+            >>> STATISTICS["mean"].fits(Flag()), STATISTICS["mean"].fits(Text())
+            (True, False)
+        """
+        if place:
+            return True
+        return column.can_be_asked and (cls.about == "all" or (cls.about == "numbers" and column.has_average))
 
     @classmethod
     def read(cls, words: Words) -> Question:
@@ -544,6 +588,16 @@ class Question:
         """
         return None
 
+    def warnings(self, facts: Facts, noise: Any, size: float | None) -> tuple[str, ...]:
+        """Return what to know before paying, where the noise may hide the answer; by public facts alone.
+
+        Args:
+            facts: The question against the schema.
+            noise: Its noise.
+            size: The declared or bought number of rows; none where nobody knows.
+        """
+        return ()
+
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return the epsilon at which the expected noise is ``target`` times the reference magnitude.
 
@@ -710,7 +764,7 @@ def group_axes(schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:
     for name, keys in groups.items():
         if keys is None:
             return ()
-        column = schema.column(name)
+        column = schema.columns[name]
         title = column.title or name
         if isinstance(keys, Bins):
             axes.append(Axis(name, keys.keys, kind="bins", title=title, unit=column.bin_unit))
@@ -832,7 +886,7 @@ def fill_keys(schema: Schema, name: str, keys: Any) -> Any:
         )
     if column.is_binned:
         return Bins(nice_edges(number_column(schema, name, "by")))
-    return public_keys(schema, name)
+    return column.public_keys if column.listed else public_keys(schema, name)
 
 
 def group_dict(name: str, keys: Any) -> dict[str, Any]:

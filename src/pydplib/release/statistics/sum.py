@@ -107,7 +107,7 @@ class Sum(OfColumn):
 
     def noise(self, facts: Facts, epsilon: Fraction) -> SumNoise:
         """Return the noise of all sums together."""
-        (total,) = self.measures(facts, epsilon)
+        (total,) = facts.measures(epsilon)
         assert total.step is not None
         return SumNoise(facts.rows, facts.bound.scale, total.largest, total.step, facts.cells, epsilon)
 

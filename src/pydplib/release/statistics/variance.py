@@ -257,7 +257,7 @@ class Variance(OfColumn):
 
     def noise(self, facts: Facts, epsilon: Fraction) -> VarianceNoise:
         """Return the noise of squares and sums of all groups."""
-        squares, total, _ = self.measures(facts, epsilon)
+        squares, total, _ = facts.measures(epsilon)
         assert squares.step is not None and total.step is not None
         first, last = total.whole_bounds
         low, high = facts.bounds

@@ -18,15 +18,17 @@ from pydplib.budget.rules import Limit, State, pay, remaining, spent
 from pydplib.budget.store import Account
 from pydplib.budget.units import NANO, show_nano
 from pydplib.errors import PolicyError
-from pydplib.guarantee import ApproxDP, PureDP
-from pydplib.policy import ROLES, Policy, can_use
+from pydplib.guarantee import PureDP
+from pydplib.policy import ROLES, can_use
+from pydplib.release.accounts import find_account
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.questions import title_of
-from pydplib.web.analyses.sessions import limit_today, recipient_of
+from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.design.values import epsilon, epsilon_left, points, points_left
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital, User
+from pydplib.web.projects.allowances import limit_of, terms_of
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.words import DASHBOARD
 
@@ -155,43 +157,36 @@ def own_purse(project: Project, user: User, place: Member) -> BudgetState | None
     if not can_use(place.role, "ask"):
         return None
     try:
-        terms = project.policy.terms(
-            place.role, groups=tuple(place.groups), project=project.key, on=timezone.localdate()
-        )
+        own = terms_of(project, place.role, place.groups).own
     except PolicyError:
         return None
     ledger = DatabaseLedger()
     name = recipient_of(user)
-    entries = ledger.entries(lineage=project.key, recipient=name)
-    own = terms.budget or terms.data_set_budget
-    for account in ledger.accounts(lineage=project.key, recipient=name):
-        if account.limit.relation == "add_remove":
-            return _purse(user.hospital.name, account, limit_today(account, own), entries)
-    return BudgetState(user.hospital.name, 0.0, own.epsilon)
+    account = find_account(ledger, project.key, name)
+    if account is None:
+        return BudgetState(user.hospital.name, 0.0, own.epsilon)
+    return _purse(user.hospital.name, account, Limit.of(own), ledger.entries(lineage=project.key, recipient=name))
 
 
 def budget_total(project: Project, place: Member) -> float:
     """Return the whole budget of a member's organisation by the policy of today: what points are parts of."""
     try:
-        terms = project.policy.terms(
-            place.role, groups=tuple(place.groups), project=project.key, on=timezone.localdate()
-        )
+        return terms_of(project, place.role, place.groups).own.epsilon
     except PolicyError:
         return project.data_set_budget
-    return (terms.budget or terms.data_set_budget).epsilon
 
 
 def all_purses(project: Project) -> tuple[list[BudgetState], BudgetState]:
     """Return the budgets of all recipients, and the data set's; for owners and officers alone."""
-    ledger, policy = DatabaseLedger(), project.policy
+    ledger = DatabaseLedger()
     entries = ledger.entries(lineage=project.key)
     names = recipient_names()
     whole = BudgetState("All recipients together", 0.0, project.data_set_budget)
     found = []
     for account in ledger.accounts(lineage=project.key):
-        if account.limit.relation != "add_remove":
+        if account.relation != "add_remove":
             continue
-        limit = limit_of(project, policy, account)
+        limit = limit_for(project, account)
         if account.recipient is None:
             paid = [entry for entry in entries if entry.kind == "debit"]
             whole = _purse(whole.name, account, limit, paid)
@@ -201,20 +196,13 @@ def all_purses(project: Project) -> tuple[list[BudgetState], BudgetState]:
     return sorted(found, key=lambda purse: -purse.percent), whole
 
 
-def limit_of(project: Project, policy: Policy, account: Account) -> Limit:
-    """Return what an account may spend today: the most that a role of the members gives, or what was opened."""
-    if account.limit.relation != "add_remove":
-        return account.limit
-    if account.recipient is None:
-        return limit_today(account, ApproxDP(policy.data_set_budget, policy.delta))
-    limits = []
-    for member in project.members.filter(user__hospital__key=account.recipient):
-        try:
-            terms = policy.terms(member.role, groups=tuple(member.groups), project=project.key, on=timezone.localdate())
-        except PolicyError:
-            continue
-        limits.append(limit_today(account, terms.budget or terms.data_set_budget))
-    return max(limits, key=lambda limit: limit.nano_epsilon, default=account.limit)
+def limit_for(project: Project, account: Account) -> Limit:
+    """Return what an account may spend today; where the policy gives it nothing any more, what it had when it paid."""
+    today = limit_of(project, account.recipient) if account.relation == "add_remove" else None
+    last = DatabaseLedger().last_limit
+    found = today or last(lineage=project.key, recipient=account.recipient, relation=account.relation)
+    assert found is not None, "an account is opened with a limit"
+    return found
 
 
 def _purse(name: str, account: Account, limit: Limit, entries: Iterable[Entry]) -> BudgetState:

@@ -33,6 +33,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "user.lock_session": "Was signed out after wrong passwords",
         "user.make_link": "Made a one-time link",
         "user.make_owner": "Let a user manage the hospital",
+        "user.notices": "Changed where notices go",
         "user.new_recovery_codes": "Made new recovery codes",
         "user.remove_second_factor": "Took a second factor away",
         "user.rename": "Renamed a user",

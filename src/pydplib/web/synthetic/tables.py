@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from django.utils import timezone
 
 from pydplib._csv_text import csv_pieces
@@ -27,6 +27,7 @@ from pydplib.web.analyses.trials import TrialTable
 from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest
 from pydplib.web.synthetic.models import SyntheticCopy, SyntheticPurchase
 from pydplib.web.synthetic.purchases import snapshot_of
 
@@ -40,7 +41,7 @@ WITHDRAWN = "The owner has withdrawn this synthetic table. Delete the copies tha
 """What a recipient is told."""
 
 _SMALL = 1e-6  # within any cap: it is paid
-_State: Any = SyntheticPurchase.State
+_State = SyntheticPurchase.State
 
 
 # -- who sees it -------------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ def visible(project: Project, user: User, place: Member) -> QuerySet[SyntheticPu
     return found.none() if place.preview else found.filter(recipient=recipient_of(user))
 
 
-def check_concerns(request: HttpRequest) -> SyntheticPurchase:
+def check_concerns(request: TargetRequest[SyntheticPurchase]) -> SyntheticPurchase:
     """Return the table of the address if it is the user's business; else it looks as if it were not there."""
     row: SyntheticPurchase = request.target
     if not is_own(row, request.user, request.member) and not request.member.can("manage_data"):
@@ -77,7 +78,7 @@ def check_concerns(request: HttpRequest) -> SyntheticPurchase:
     return row
 
 
-def check_see(request: HttpRequest) -> SyntheticPurchase:
+def check_see(request: TargetRequest[SyntheticPurchase]) -> SyntheticPurchase:
     """Return the table of the address if the user may have its rows now.
 
     Raises:
@@ -181,7 +182,7 @@ def _written(write: Callable[[Path], None]) -> bytes:
         return path.read_bytes()
 
 
-def take(request: HttpRequest, row: SyntheticPurchase, kind: str, *, copies: int = 5) -> bytes:
+def take(request: ProjectRequest, row: SyntheticPurchase, kind: str, *, copies: int = 5) -> bytes:
     """Return a file for somebody who may have it; the copy is noted, so that its holder can be told of a recall."""
     if kind not in KINDS:
         raise Http404
