@@ -80,6 +80,7 @@ def open_page(served: Any) -> Iterator[Any]:
 
 
 def ask(page: Any, epsilon: str) -> None:
+    page.get_by_text("Set it another way").click()
     page.get_by_label("A privacy loss that I set").check()
     page.locator("#id_epsilon").fill(epsilon)
     page.locator("#price").get_by_role("button", name="Ask and pay").click()
