@@ -138,6 +138,10 @@ class StoreLedger(ABC):
             workflow.append(store, "limit", lineage, self._now(), recipient=recipient, details=details)
             return account
 
+    def words_for(self, recipient: str | None) -> str:
+        """Return what readers call a recipient; empty for its name."""
+        return ""
+
     def reserve(self, key: ReleaseKey, *, recipient: str, role: str, limits: Limits | None = None) -> Reservation:
         """Find or pay for a release: the debit is stored before a row is read.
 
@@ -161,7 +165,7 @@ class StoreLedger(ABC):
         with self._transaction() as store:
             outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), limits=limits)
         if isinstance(outcome, Refused):
-            raise workflow.to_error(outcome)
+            raise workflow.to_error(outcome, whose=self.words_for(outcome.recipient))
         return outcome
 
     def finish(self, reservation: Reservation, payload: bytes) -> bytes:
