@@ -5,9 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -23,10 +22,11 @@ from pydplib.web.auditlog.alerts import Alert, repeated_refusals
 from pydplib.web.auditlog.lines import lines_of
 from pydplib.web.auditlog.words import REFUSING
 from pydplib.web.dashboards.panels import visible as visible_dashboards
+from pydplib.web.exports.models import Export
 from pydplib.web.exports.releases import recalls_for
 from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import User
-from pydplib.web.people.permissions import second_factor_detour, signed_in
+from pydplib.web.people.permissions import SignedInRequest, second_factor_detour, signed_in
 from pydplib.web.people.sign_in.second_factor import is_guarded
 from pydplib.web.projects.members.invitations import invitations_for
 from pydplib.web.projects.models import AccessRequest, Member, Project
@@ -36,6 +36,7 @@ from pydplib.web.projects.setup import can_create_project
 from pydplib.web.projects.words import request_words
 from pydplib.web.reporting.models import Report
 from pydplib.web.synthetic import tables
+from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.waiting import Waiting, waiting_for
 
 NEWS_DAYS = 30
@@ -149,9 +150,9 @@ def _budget(project: Project, place: Member, user: User) -> Budget | None:
     return None if purse is None else Budget(purse.spent, purse.total)
 
 
-def low_budgets(cards: list[Card]) -> list[tuple[Card, Any]]:
+def low_budgets(cards: list[Card]) -> list[tuple[Card, BudgetState]]:
     """Return budgets of which most is spent: their own ones, and for owners and officers everybody's."""
-    found: list[tuple[Card, Any]] = []
+    found: list[tuple[Card, BudgetState]] = []
     for card in cards:
         if card.place.can("read_all_ledgers"):
             try:
@@ -235,14 +236,16 @@ def _concerns(request: AccessRequest, place: Member, user: User) -> bool:
     return request.state == AccessRequest.State.APPROVED and request.beneficiary in audiences
 
 
-def recalls_of(user: User) -> list[tuple[str, Any, str]]:
+def recalls_of(user: User) -> list[tuple[str, Export | SyntheticPurchase, str]]:
     """Return anonymized and synthetic tables that their owner has withdrawn and of which the user has a copy.
 
     Each comes with the address where the user says that the copies are deleted.
     """
-    exports = [(export.title, export, reverse("export_deleted", args=[export.key])) for export in recalls_for(user)]
-    drawn = [(str(row), row, reverse("synthetic_deleted", args=[row.key])) for row in tables.recalls_for(user)]
-    return exports + drawn
+    exports: list[tuple[str, Export | SyntheticPurchase, str]] = [
+        (export.title, export, reverse("export_deleted", args=[export.key])) for export in recalls_for(user)
+    ]
+    exports += [(str(row), row, reverse("synthetic_deleted", args=[row.key])) for row in tables.recalls_for(user)]
+    return exports
 
 
 def events_of(cards: list[Card], user: User) -> list[tuple[Card, activity.Event]]:
@@ -258,7 +261,7 @@ def alerts_of(cards: list[Card]) -> list[tuple[Card, Alert]]:
     return [(watched[alert.project], alert) for alert in repeated_refusals(watched)] if watched else []
 
 
-def _card(request: HttpRequest, project: Project, place: Member) -> Card:
+def _card(request: SignedInRequest, project: Project, place: Member) -> Card:
     """Return the card of a project; an empty one while the second factor is missing that the role needs."""
     if is_guarded(place.role) and second_factor_detour(request) is not None:
         return Card(project, place, 0, [NextStep("Set up your second factor", reverse("second_factor"), "key-round")])
@@ -267,7 +270,7 @@ def _card(request: HttpRequest, project: Project, place: Member) -> Card:
 
 @signed_in
 @require_safe
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: SignedInRequest) -> HttpResponse:
     """Show the user's projects, what is open in them and what to do next."""
     cards = [_card(request, project, member) for project, member in memberships(request)]
     values = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import threading
-from typing import Any
 
 from axes.models import AccessAttempt
 from django.conf import settings
 from django.core.checks import ERROR, run_checks
+from django.core.handlers.wsgi import WSGIHandler
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
@@ -75,7 +75,7 @@ def setup_token() -> str | None:
     return None if User.objects.exists() else links.make_link(links.Purpose.SETUP)
 
 
-def application() -> Any:
+def application() -> WSGIHandler:
     """Return the WSGI application, after Django's own checks (every view has a permission)."""
     problems = [message for message in run_checks() if message.level >= ERROR]
     if problems:

@@ -1,4 +1,4 @@
-"""Every page of the matrix of addresses under axe-core: none breaks a rule, on a desk or a phone; all themes: slow."""
+"""Every page of the matrix of addresses under axe-core: no rule is broken, on desktop and phone; all themes: slow."""
 
 from __future__ import annotations
 

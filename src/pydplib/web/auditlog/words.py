@@ -135,6 +135,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "analysis.ask": "Asked for a statistic",
         "analysis.export": "Downloaded released values",
         "analysis.original": "Looked at the original of a statistic",
+        "analysis.conclusion": "Tried whether the order of a statistic survives the noise of each role",
         "analysis.receive": "Paid for answers that others asked for",
         "analysis.refuse": "Was refused a statistic",
         "analysis.share": "Changed who sees a statistic",

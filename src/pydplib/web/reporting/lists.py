@@ -10,24 +10,26 @@ from django import forms
 from django.db.models import Q, QuerySet
 from django.db.models.expressions import Combinable
 from django.db.models.fields.json import KeyTransform
-from django.http import Http404, HttpRequest, QueryDict
+from django.http import Http404, QueryDict
 
 from pydplib.capture import Question
 from pydplib.errors import ParameterError
+from pydplib.web.design.forms import choice_field
 from pydplib.web.design.sorting import Sorting
 from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.permissions import ProjectRequest
 from pydplib.web.reporting.forms.answers import headline
 from pydplib.web.reporting.models import Report, ReportVersion, SavedFilter
 
 
-def sees_all(request: HttpRequest) -> bool:
+def sees_all(request: ProjectRequest) -> bool:
     """Whether the role sees every report of the project: those who manage its data."""
     return bool(request.member.can("manage_data"))
 
 
-def visible_reports(request: HttpRequest) -> QuerySet[Report]:
+def visible_reports(request: ProjectRequest) -> QuerySet[Report]:
     """Return the reports that the member may see: owners all, others those of their department and their own."""
     return reports_visible_to(request.project, request.user, request.member)
 
@@ -43,25 +45,25 @@ def reports_visible_to(project: Project, user: User, place: Member) -> QuerySet[
     return reports.filter(mine)
 
 
-def check_visible(request: HttpRequest, report: Report) -> None:
+def check_visible(request: ProjectRequest, report: Report) -> None:
     """Raise ``Http404`` for a report of another department: to this member it does not exist."""
     if not visible_reports(request).filter(pk=report.pk).exists():
         raise Http404
 
 
-def prior_report(request: HttpRequest, report: Report) -> Report | None:
+def prior_report(request: ProjectRequest, report: Report) -> Report | None:
     """Return the latest other signed report of the same patient that the member may see."""
     others = visible_reports(request).filter(patient=report.patient_id, state=Report.State.SIGNED)
     return others.exclude(pk=report.pk).select_related("template", "author").order_by("-signed").first()
 
 
-def draft_about(request: HttpRequest, patient: Patient) -> Report | None:
+def draft_about(request: ProjectRequest, patient: Patient) -> Report | None:
     """Return a draft about a patient that the member may see."""
     drafts = visible_reports(request).filter(patient=patient, state=Report.State.DRAFT)
     return drafts.select_related("author").first()
 
 
-def drafts_of(request: HttpRequest, most: int = 10) -> list[Report]:
+def drafts_of(request: ProjectRequest, most: int = 10) -> list[Report]:
     """Return the member's own drafts."""
     drafts = visible_reports(request).filter(author=request.user, state=Report.State.DRAFT)
     return list(drafts.select_related("patient")[:most])
@@ -91,7 +93,7 @@ def sorting_of(asked: str, question: Question | None) -> Sorting:
     return Sorting(columns, "-changed", asked)
 
 
-def reports_about(request: HttpRequest, patient: Patient | None) -> QuerySet[Report]:
+def reports_about(request: ProjectRequest, patient: Patient | None) -> QuerySet[Report]:
     """Return the reports about a patient that the member may see, as lists show them; none about nobody."""
     return listed(Report.objects.none() if patient is None else visible_reports(request).filter(patient=patient))
 
@@ -111,17 +113,17 @@ class ReportFilter(forms.Form):
     since = forms.DateField(required=False, label="Changed since", widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(required=False, label="Changed until", widget=forms.DateInput(attrs={"type": "date"}))
 
-    def __init__(self, data: Mapping[str, object], *, request: HttpRequest) -> None:
+    def __init__(self, data: Mapping[str, object], *, request: ProjectRequest) -> None:
         super().__init__(data)
         self.question = score_question(request.project)
         seen = visible_reports(request)
-        self.fields["score"].choices = [("", "Any"), *_scores(self.question)]
+        choice_field(self, "score").choices = [("", "Any"), *_scores(self.question)]
         if self.question is not None:
             self.fields["score"].label = self.question.text
         users = User.objects.filter(pk__in=seen.values("author")).order_by("username")
-        self.fields["author"].choices = [("", "Anybody"), *((user.username, str(user)) for user in users)]
+        choice_field(self, "author").choices = [("", "Anybody"), *((user.username, str(user)) for user in users)]
         departments = seen.exclude(department="").order_by("department").values_list("department", flat=True)
-        self.fields["department"].choices = [("", "Any"), *((d, d) for d in departments.distinct())]
+        choice_field(self, "department").choices = [("", "Any"), *((d, d) for d in departments.distinct())]
 
     def apply(self, reports: QuerySet[Report]) -> QuerySet[Report]:
         """Return the reports that fit; a filter that cannot be read finds nothing."""

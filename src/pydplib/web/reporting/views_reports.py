@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
@@ -16,7 +16,7 @@ from pydplib.capture import pirads, response_to_fhir
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.log import record
 from pydplib.web.patients.pseudonyms import by_short_id, find_patient
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.projects.policy.flows import check_flow_for
 from pydplib.web.reporting.forms.drafts import corrections_of, open_correction
 from pydplib.web.reporting.forms.views import PatientForm
@@ -42,7 +42,7 @@ PER_PAGE = 25
 
 
 @door("capture")
-def reports(request: HttpRequest) -> HttpResponse:
+def reports(request: ProjectRequest) -> HttpResponse:
     """List reports: the user's drafts on top, then all that fit the filters."""
     filters = ReportFilter(request.GET, request=request)
     sorting = sorting_of(request.GET.get("sort", ""), filters.question)
@@ -57,7 +57,7 @@ def reports(request: HttpRequest) -> HttpResponse:
 
 @door("capture")
 @require_POST
-def report_find(request: HttpRequest) -> HttpResponse:
+def report_find(request: ProjectRequest) -> HttpResponse:
     """Find the reports of one patient by identifier or short id; by POST, so that neither is in an address."""
     version = request.project.template_version
     person = version.template.person if version else ""
@@ -78,7 +78,7 @@ def report_find(request: HttpRequest) -> HttpResponse:
 
 @door("capture")
 @require_POST
-def filter_save(request: HttpRequest) -> HttpResponse:
+def filter_save(request: ProjectRequest) -> HttpResponse:
     """Keep the filters of the list under a name."""
     filters = ReportFilter(request.POST, request=request)
     name, sort = request.POST.get("name", ""), request.POST.get("sort", "")
@@ -89,7 +89,7 @@ def filter_save(request: HttpRequest) -> HttpResponse:
 
 @door("capture")
 @require_POST
-def filter_remove(request: HttpRequest) -> HttpResponse:
+def filter_remove(request: ProjectRequest) -> HttpResponse:
     """Remove one of the member's own filters."""
     if not remove_filter(request.project, request.user, request.POST.get("filter", "")):
         raise Http404
@@ -97,7 +97,7 @@ def filter_remove(request: HttpRequest) -> HttpResponse:
     return redirect("reports")
 
 
-def _note(request: HttpRequest, action: str, values: dict[str, Any], **more: object) -> None:
+def _note(request: ProjectRequest, action: str, values: dict[str, Any], **more: object) -> None:
     """Write down whom a list showed: a look at a patient's line is a look at the patient."""
     shown = [row["report"] for row in values["rows"]] + list(values["drafts"])
     shown += [correction.report for correction in values["corrections"]]
@@ -117,7 +117,7 @@ def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, object]:
     return {"page": page, "rows": rows}
 
 
-def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, object]:
+def _list_values(request: ProjectRequest, filters: ReportFilter) -> dict[str, object]:
     version = request.project.template_version
     return {
         "filters": filters,
@@ -131,7 +131,7 @@ def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, objec
 
 
 @door("capture", of=Report)
-def report(request: HttpRequest) -> HttpResponse:
+def report(request: TargetRequest[Report]) -> HttpResponse:
     """Show a report with its text, answers and history."""
     shown: Report = request.target
     check_visible(request, shown)
@@ -142,7 +142,7 @@ def report(request: HttpRequest) -> HttpResponse:
         if version is None:
             raise Http404
     record(request.user, "report.look", shown.key, project=request.project, version=number or shown.version)
-    values: dict[str, Any] = {"report": shown, "breadcrumb": [("Reports", "/reports"), ("Report", "")]}
+    values: dict[str, object] = {"report": shown, "breadcrumb": [("Reports", "/reports"), ("Report", "")]}
     if shown.version:
         values |= {
             "words": report_words(shown, version),
@@ -157,7 +157,7 @@ def report(request: HttpRequest) -> HttpResponse:
 
 
 @door("see_raw", of=Report, recent=True)
-def report_fhir(request: HttpRequest) -> HttpResponse:
+def report_fhir(request: TargetRequest[Report]) -> HttpResponse:
     """Download a signed report as a FHIR QuestionnaireResponse; the patient is a pseudonym in it."""
     shown: Report = request.target
     check_visible(request, shown)
@@ -171,7 +171,7 @@ def report_fhir(request: HttpRequest) -> HttpResponse:
     resource = response_to_fhir(
         capturing_template(shown.template),
         shown.answers,
-        version=release,
+        version="R4" if release == "R4" else "R5",
         subject=f"Patient/{shown.patient.key}",
         authored=shown.signed,
     )

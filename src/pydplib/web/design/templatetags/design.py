@@ -131,7 +131,7 @@ def field(bound: BoundField, label: str = "", help: str = "", unit: str = "") ->
     if help:
         bound.help_text = help
     if unit:
-        bound.unit = unit
+        bound.unit = unit  # type: ignore[attr-defined]  # for the template of a field
     return bound.as_field_group()
 
 
