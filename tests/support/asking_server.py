@@ -106,7 +106,7 @@ def serving(home: WebHome, *, before: str = "") -> Iterator[tuple[int, subproces
         if process.poll() is None:
             process.terminate()
             try:
-                process.wait(timeout=20)
+                process.wait(timeout=120)
             except subprocess.TimeoutExpired:
                 process.kill()
         process.wait()

@@ -281,7 +281,7 @@ def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
     assert process.stdout is not None and process.stdout.readline() == "now\n"
     assert len(os.listdir(folder)) == 4
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130 and err.strip() == "Stopped."
     assert sorted(os.listdir(folder)) == ["anon.toml", "visits.csv"]
 

@@ -295,7 +295,7 @@ imports.INLINE_ROWS = 0
 batch = ImportBatch.objects.get(key=sys.argv[1])
 imports.start(acceptance.accept_batch, batch, take=acceptance.claim_accept)
 seen = set()
-for _ in range(600):
+for _ in range(2400):
     batch.refresh_from_db()
     seen.add(batch.done)
     if batch.state == "accepted" or batch.problem:

@@ -122,9 +122,10 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
         if open_it:
             click.launch(first)
         _spare_the_collector()
-        ended = upkeep.tidy_by_the_hour()
+        ended = upkeep.run_by_itself()
         running.run()  # returns on Ctrl-C and SIGTERM, after the requests that are under way
-        ended.set()
+        for each in ended:
+            each.set()
         running.close()
         click.echo("\nStopped." if sys.stdout.isatty() else "Stopped.")  # on a terminal the line has a ^C in it
 

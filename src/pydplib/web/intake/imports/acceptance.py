@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from pydplib.errors import DataError
@@ -26,7 +26,7 @@ from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 
-_State: Any = ImportBatch.State
+_State = ImportBatch.State
 _Decision: Any = ImportRow.Decision
 
 
@@ -184,17 +184,18 @@ def discard_batch(batch: ImportBatch, claim: Claim | None = None, *, actor: obje
     uploads.remove(batch.key)
 
 
-def _unused(patients: set[int]) -> Any:
+def _unused(patients: set[int]) -> QuerySet[Patient]:
     """Return those patients to whom nothing but identifiers belongs."""
     found = Patient.objects.filter(pk__in=patients)
     for relation in Patient._meta.related_objects:
-        if relation.related_model is not Identifier:
-            rows = relation.related_model._base_manager.filter(**{f"{relation.field.name}__in": patients})
+        model = relation.related_model
+        if not isinstance(model, str) and model is not Identifier:
+            rows = model._base_manager.filter(**{f"{relation.field.name}__in": patients})
             found = found.exclude(pk__in=rows.values(relation.field.name))
     return found
 
 
-def check_not_busy(project: object) -> None:
+def check_not_busy(project: Project) -> None:
     """Raise ``DataError`` while an import of the project is being taken in."""
     if ImportBatch.objects.filter(project=project, state=_State.ACCEPTING).exists():
         raise DataError("An import is being taken in. Let it finish, or discard it, then try again.")

@@ -27,7 +27,7 @@ MOST_PROBLEM_ROWS = 2000
 """Rows with problems that are kept for a decision; further ones are counted and left out."""
 
 _Decision: Any = ImportRow.Decision
-_State: Any = ImportBatch.State
+_State = ImportBatch.State
 
 
 def new_import(**values: object) -> ImportBatch:
@@ -196,7 +196,7 @@ def _problem_row(batch: ImportBatch, row: FileRow, repeated: str, names: Mapping
     )
 
 
-def _problems(row: FileRow, repeated: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
+def _problems(row: FileRow, repeated: str, names: Mapping[str, str]) -> list[dict[str, object]]:
     found = [_as_value(problem, names) for problem in row.problems]
     if repeated:
         message = f"{repeated} Leave it out, or take it in all the same."

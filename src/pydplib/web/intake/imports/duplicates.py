@@ -85,7 +85,7 @@ class Duplicates:
         ]
         return with_days(pairs, days)
 
-    def _keyed(self, make: Callable[[Any, list[Any]], list[str]], values: list[Any]) -> list[str]:
+    def _keyed(self, make: Callable[[Any, list[object]], list[str]], values: list[object]) -> list[str]:
         """Return the keyed form of each value; empty for one that is blank or too long, which spoils no other."""
         try:
             return make(self.project, values)

@@ -43,7 +43,7 @@ class FileRow:
 
     number: int
     fields: Mapping[str, str] = field(repr=False)
-    answers: Mapping[str, Any] = field(repr=False)
+    answers: Mapping[str, object] = field(repr=False)
     problems: tuple[Problem, ...] = field(repr=False)
     special: Mapping[str, str] = field(repr=False)
 
@@ -238,7 +238,7 @@ def _answers(items: list[object], link: str, level: int = 0) -> bool:
     )
 
 
-def _flat(answers: Mapping[str, Any], path: tuple[Any, ...] = ()) -> dict[str, str]:
+def _flat(answers: Mapping[str, object], path: tuple[Any, ...] = ()) -> dict[str, str]:
     fields: dict[str, str] = {}
     for name, value in answers.items():
         if isinstance(value, list):
