@@ -28,7 +28,8 @@ django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from pydplib.capture import builtin
-from pydplib.web.intake import recording, snapshots
+from pydplib.web.intake import snapshots
+from pydplib.web.intake.imports import records
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Project, project_key
 from pydplib.web.reporting.models import TemplateVersion
@@ -39,7 +40,7 @@ project = Project.objects.create(key=project_key("p"), hospital=hospital, name="
 version = TemplateVersion.objects.create(project=project, number=1, made_by="t",
     definition=builtin("pirads-paper").to_json())
 rows = [{"patient_id": f"%s {i}", "age": 50 + i, "year": 2018, "pca_no_pirads": False, "pirads": 3} for i in range(9)]
-recording.accept_rows(project, version, rows, actor=ada)
+records.accept_rows(project, version, rows, actor=ada)
 snapshots.publish(snapshots.make_snapshot(project, actor=ada), actor=ada)
 print(project.key)
 """.replace("%s", CANARY)
