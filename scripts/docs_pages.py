@@ -234,6 +234,11 @@ SETTINGS = {
     "PYDPLIB_ANSWER_SECONDS": "answer_seconds",
     "PYDPLIB_LEAST_EPSILON": "least_epsilon",
     "PYDPLIB_QUESTIONS_PER_DAY": "questions_per_day",
+    "PYDPLIB_ADDRESS": "address",
+    "PYDPLIB_MAIL_URL": "mail_url",
+    "PYDPLIB_MAIL_PASSWORD_FILE": "mail_password",
+    "PYDPLIB_MAIL_FROM": "mail_from",
+    "PYDPLIB_WEBHOOK_URL": "webhook_url",
 }
 """Environment variable of the platform -> the field of its configuration that describes it."""
 CLIENT_SETTINGS = {

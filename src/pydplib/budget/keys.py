@@ -57,6 +57,8 @@ class ReleaseKey:
     question: Mapping[str, Any]
     cost: Cost
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = field(default="", init=False, repr=False, compare=False)
+    """The SHA-256 of all of it: the name of the release in ledger, cache and receipts."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lineage", check_name("lineage", self.lineage))
@@ -64,6 +66,7 @@ class ReleaseKey:
         # A copy in plain values: a list that the caller changes later must not change the key.
         object.__setattr__(self, "question", json.loads(canonical_json(dict(self.question))))
         object.__setattr__(self, "parameters", json.loads(canonical_json(dict(self.parameters))))
+        object.__setattr__(self, "digest", sha256_hex(self.canonical))
 
     @property
     def question_json(self) -> str:
@@ -87,11 +90,6 @@ class ReleaseKey:
                 "snapshot": self.snapshot,
             }
         )
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of all of it: the name of the release in ledger, cache and receipts."""
-        return sha256_hex(self.canonical)
 
 
 _IDENTITIES = ("recipient", "lineage")

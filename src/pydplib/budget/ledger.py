@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -80,16 +81,31 @@ class Ledger(Protocol):
         """Open a budget for a recipient, or without one the lineage's own; again with the same limit: no change."""
         ...
 
+    def open_accounts(
+        self, *, lineage: str, limits: Mapping[str | None, PureDP | ApproxDP | LocalDP], role: str | None = None
+    ) -> list[Account]:
+        """Open several budgets in one transaction: recipient, or none for the lineage's own -> limit."""
+        ...
+
     def change_limit(
         self, *, lineage: str, limit: PureDP | ApproxDP | LocalDP, by: str, recipient: str | None = None
     ) -> Account:
         """Write down another limit by an act of the owner, for those who pay without a policy; nothing is refunded."""
         ...
 
-    def reserve(self, key: ReleaseKey, *, recipient: str, role: str, limits: Limits | None = None) -> Reservation:
+    def reserve(
+        self,
+        key: ReleaseKey,
+        *,
+        recipient: str,
+        role: str,
+        limits: Limits | None = None,
+        look_first: bool = True,
+    ) -> Reservation:
         """Find or pay for a release; raises ``BudgetError`` with asked and left.
 
-        ``limits`` are those of the policy of the day; they bind in the same transaction.
+        ``limits`` are those of the policy of the day; they bind in the same transaction. ``look_first`` looks for a
+        stored answer before the write lock is taken.
         """
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -78,35 +78,59 @@ class StoreLedger(ABC):
             delta_conversion: The part of delta for the zCDP conversion; by default one half.
             role: The recipient's role, for the record; a session without one takes it over (``role_of``).
         """
-        if role is not None:
-            check_name("role", role)
-        lineage, recipient = _who(lineage, recipient)
         wanted = Limit.of(limit, delta_conversion=delta_conversion)
-        whose = f"for '{recipient}'" if recipient else "for the data set"
+        return self._open_all(lineage, [(recipient, wanted, role)])[0]
+
+    def open_accounts(
+        self, *, lineage: str, limits: Mapping[str | None, PureDP | ApproxDP | LocalDP], role: str | None = None
+    ) -> list[Account]:
+        """Open several budgets in one transaction: recipient, or none for the lineage's own -> limit.
+
+        Args:
+            lineage: All tables that may share persons.
+            limits: Whose budget -> its limit, in the order in which they are entered.
+            role: The role of the recipients, for the record.
+        """
+        wanted = {whose: Limit.of(limit) for whose, limit in limits.items()}
+        return self._open_all(lineage, [(who, limit, role if who else None) for who, limit in wanted.items()])
+
+    def _open_all(self, lineage: str, wanted: Iterable[tuple[str | None, Limit, str | None]]) -> list[Account]:
+        named = []
+        for recipient, limit, role in wanted:
+            if role is not None:
+                check_name("role", role)
+            named.append((*_who(lineage, recipient), limit, role))
+        name = self.name
         with self._transaction() as store:
-            found = store.get_account(lineage, recipient, wanted.relation)
-            if found is not None:
-                last = last_limit(store, lineage, recipient, wanted.relation)
-                if last == wanted:
-                    return found
-                raise BudgetError(
-                    f"A budget {whose} is open with another limit ({last}). Asked for {wanted}. "
-                    "Use the same limit, or let the owner change it with change_limit().",
-                    asked=str(wanted),
-                )
-            check_unopened(store, lineage, recipient, wanted.relation)
-            account = Account(lineage, recipient, wanted.relation, State())
-            store.add_account(account)
-            workflow.append(
-                store,
-                "open",
-                lineage,
-                self._now(),
-                recipient=recipient,
-                role=role,
-                details=self._signed({"limit": wanted.to_dict(), "sums": sums_of([(account, wanted)])}),
+            return [self._open_one(store, name, *each) for each in named]
+
+    def _open_one(
+        self, store: Store, name: str, lineage: str, recipient: str | None, wanted: Limit, role: str | None
+    ) -> Account:
+        found = store.get_account(lineage, recipient, wanted.relation)
+        if found is not None:
+            last = last_limit(store, lineage, recipient, wanted.relation)
+            if last == wanted:
+                return found
+            whose = f"for '{recipient}'" if recipient else "for the data set"
+            raise BudgetError(
+                f"A budget {whose} is open with another limit ({last}). Asked for {wanted}. "
+                "Use the same limit, or let the owner change it with change_limit().",
+                asked=str(wanted),
             )
-            return account
+        check_unopened(store, lineage, recipient, wanted.relation)
+        account = Account(lineage, recipient, wanted.relation, State())
+        store.add_account(account)
+        workflow.append(
+            store,
+            "open",
+            lineage,
+            self._now(),
+            recipient=recipient,
+            role=role,
+            details={"limit": wanted.to_dict(), "sums": sums_of([(account, wanted)]), "ledger": name},
+        )
+        return account
 
     def change_limit(
         self, *, lineage: str, limit: PureDP | ApproxDP | LocalDP, by: str, recipient: str | None = None
@@ -138,7 +162,15 @@ class StoreLedger(ABC):
             workflow.append(store, "limit", lineage, self._now(), recipient=recipient, details=details)
             return account
 
-    def reserve(self, key: ReleaseKey, *, recipient: str, role: str, limits: Limits | None = None) -> Reservation:
+    def reserve(
+        self,
+        key: ReleaseKey,
+        *,
+        recipient: str,
+        role: str,
+        limits: Limits | None = None,
+        look_first: bool = True,
+    ) -> Reservation:
         """Find or pay for a release: the debit is stored before a row is read.
 
         Args:
@@ -148,14 +180,18 @@ class StoreLedger(ABC):
             limits: What may be spent by the policy of the day. It is compared with the sums in the transaction of the
                 debit, so that parallel debits never exceed it, and written into the entry. Without it, the limits
                 that the ledger was told last.
+            look_first: Whether to look for a stored answer before the write lock is taken; no need for a caller who
+                has looked just now.
 
         Raises:
             BudgetError: With ``asked`` and ``left``; nothing was spent.
         """
         recipient = check_name("recipient", recipient)
         check_name("role", role)
-        with self._snapshot() as store:  # a repeated question need not wait for the write lock
-            found = workflow.find(store, key, recipient=recipient, role=role)
+        found: Reservation | None = None
+        if look_first:
+            with self._snapshot() as store:  # a repeated question need not wait for the write lock
+                found = workflow.find(store, key, recipient=recipient, role=role)
         if found is not None:
             return found
         with self._transaction() as store:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pydplib.capture.evaluation import Answers, evaluate
+from pydplib.capture.evaluation import Answers, TemplatePart, evaluate
 from pydplib.capture.model import Group, Question, Value
 from pydplib.capture.patterns import fill_pattern, parse_pattern
 from pydplib.capture.plan import MOST_COMBINATIONS, Node, Scope, is_shown, sections_of
@@ -69,6 +69,52 @@ class Writer:
         if texts is None:
             texts = _write(self.template.plan.nodes, [clean], "", dict, self.said)
         return "\n\n".join(self._heading + texts)
+
+    def part(self, part: TemplatePart, clean: Answers) -> str | None:
+        """Return the text of a part of the report: of a section, or the sentence of a question.
+
+        None if that is about other answers. ``join_parts`` makes a report of them.
+
+        Args:
+            part: One of ``Evaluator.parts``.
+            clean: Its answers.
+        """
+        if self._sections is None:
+            return None
+        _, steps, _ = self._sections[part.section]
+        if not part.is_whole:
+            inside = steps[0][4] if len(steps) == 1 and steps[0][1] is None else steps
+            steps = tuple(step for step in inside if step[1] is not None and step[1].id in part.names)
+        blocks = self._blocks(steps, clean, [clean])
+        return None if blocks is None else "\n\n".join(blocks)
+
+    def join_parts(self, parts: Sequence[TemplatePart]) -> Callable[[Sequence[str]], str]:
+        """Return what makes a report of the texts of its parts.
+
+        Args:
+            parts: All parts of the template, as ``Evaluator.parts`` returns them.
+        """
+        places: dict[int, list[int]] = {}
+        for place, part in enumerate(parts):
+            places.setdefault(part.section, []).append(place)
+        titles = [nodes[0].group.title if nodes[0].group else "" for nodes in self._nodes_of_sections()]
+        sections = [
+            (found[0], found[-1] + 1, "" if parts[found[0]].is_whole else titles[number])
+            for number, found in places.items()
+        ]
+
+        def join(texts: Sequence[str]) -> str:
+            said = list(self._heading)
+            for begin, end, title in sections:
+                text = texts[begin] if end == begin + 1 else " ".join(filter(None, texts[begin:end]))
+                if text:
+                    said.append(f"{title}\n{text}" if title else text)
+            return "\n\n".join(said)
+
+        return join
+
+    def _nodes_of_sections(self) -> list[tuple[Node, ...]]:
+        return [section.nodes for section in sections_of(self.template.plan)]
 
     def _sections_of(self) -> list[_Section] | None:
         """Return the sections of the template; none if one of them cannot be written in one pass."""

@@ -313,12 +313,14 @@ class Compiler:
             return self._cells_between(cell, keys.numbers)
         listed: list[Any] = [key for key in keys or () if key is not None]
         positions = [position for position, key in enumerate(keys or ()) if key is not None]
-        numbers = [int(kind.code(key)) for key in listed]
+        codes = [kind.code(key) for key in listed]
+        numbers = [int(code) for code in codes]
         first, steps = numbers[0] if numbers else 0, range(len(numbers))
         if numbers == [first + i for i in steps] and positions == list(steps):
             # Neighbouring codes in public order need no chain of comparisons.
-            low, high = self._literals((listed[0], listed[-1]), column)
-            whole = cell if self.schema.cells[column].is_code else self.dialect.as_whole(cell)
+            is_code = self.schema.cells[column].is_code
+            low, high = (str(code) if is_code else self.dialect.double(code) for code in (codes[0], codes[-1]))
+            whole = cell if is_code else self.dialect.as_whole(cell)
             chosen = f"WHEN {cell} >= {low} AND {cell} <= {high} THEN {whole} - ({first})"
         else:
             pairs = zip(self._literals(listed, column), positions, strict=True)

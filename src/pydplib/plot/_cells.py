@@ -64,7 +64,7 @@ def heatmap(
     faint = np.zeros(cells.shape, dtype=bool)
     if margins is not None:
         bars = np.broadcast_to(np.asarray(margins, dtype=float), cells.shape)
-        spread, more = " ± %{customdata:,.3~g} (95 %)", {"customdata": bars.tolist()}
+        spread, more = " ± %{customdata:,.3~g} (95 %)", {"customdata": np.vectorize(_up)(bars).tolist()}
         faint = cells <= bars
     fig.add_trace(
         go.Heatmap(

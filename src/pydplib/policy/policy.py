@@ -173,15 +173,19 @@ class Policy(Shown):
             raise PolicyError(
                 f"No rule of the policy lets '{who.name}' ask statistics. The owner adds a rule or gives another role."
             )
-        delta = self.delta_for(n)
+        whole = self.shared_budget(n)
         cap = min((rule.epsilon_per_question for rule in rules if rule.epsilon_per_question), default=None)
         budget = min((rule.budget for rule in rules if rule.budget), default=None)
         return Terms(
             who.noise_factor,
             cap,
-            None if budget is None else ApproxDP(budget, delta),
-            ApproxDP(self.data_set_budget, delta),
+            None if budget is None else ApproxDP(budget, whole.delta),
+            whole,
         )
+
+    def shared_budget(self, n: int | None) -> ApproxDP:
+        """Return the budget of all recipients together, for a declared public size or none."""
+        return ApproxDP(self.data_set_budget, self.delta_for(n))
 
     def label_of_epsilon(self, epsilon: float) -> OutputLabel:
         """Return the label of a release whose epsilon was given as a number, by the caps of the three audiences.

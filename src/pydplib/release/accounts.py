@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pydplib.budget.costs import Cost
 from pydplib.budget.ledger import Ledger, Quote
@@ -22,7 +23,7 @@ def find_account(
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SessionAccount:
     """One recipient's budget and the data set's: what was spent of them, and what today's policy gives.
 
@@ -43,10 +44,16 @@ class SessionAccount:
     whole: PureDP | ApproxDP
     shows_whole: bool = True
 
-    @property
+    @cached_property
     def limits(self) -> Limits:
         """What today's policy gives: the ledger keeps to it in one transaction with the debit."""
         return Limits.of(recipient=self.own, data_set=self.whole)
+
+    @property
+    def has_spent(self) -> bool:
+        """Whether the recipient has paid for anything yet."""
+        account = find_account(self.ledger, self.lineage, self.recipient)
+        return account is not None and account.state != State()
 
     def _state(self) -> tuple[State, Limit]:
         account = find_account(self.ledger, self.lineage, self.recipient)

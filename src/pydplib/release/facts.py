@@ -46,6 +46,7 @@ class Facts:
         groups: Column -> public keys, ``Bins``, or None for unknown keys.
         bound: How one person's contribution is bounded.
         axes: The axes of the answer's groups; empty where the keys are unknown.
+        number: The column whose numbers are measured, where any are.
     """
 
     question: Question
@@ -54,6 +55,7 @@ class Facts:
     groups: dict[str, Any]
     bound: Bound
     axes: tuple[Axis, ...]
+    number: Column | None = None
     _measured: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _last: dict[str, Purchase] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -82,11 +84,10 @@ class Facts:
             if name == schema.person:
                 raise QuestionError(f"'{name}' is the person column: no statistic can measure it.")
         groups = question.groups(schema)
-        if question.about == "numbers":
-            _check_measured(question, schema, groups)
+        number = _measured_column(question, schema, groups) if question.about == "numbers" else None
         canonical = question.canonical(schema)
         bound = question.row_bound(schema) or question.bound(schema, groups)
-        facts = cls(question, schema, canonical, groups, bound, question.axes(schema, groups))
+        facts = cls(question, schema, canonical, groups, bound, question.axes(schema, groups), number)
         if facts.has_unknown_keys:
             _check_unknown(facts)
         _ = facts.counted  # the engine's own checks of keys, conditions and sizes
@@ -127,7 +128,7 @@ class Facts:
     @cached_property
     def column(self) -> Column:
         """The column that is measured."""
-        return number_column(self.schema, self.question.measured[0], self.question.ask)
+        return self.number or number_column(self.schema, self.question.measured[0], self.question.ask)
 
     @cached_property
     def bounds(self) -> tuple[float, float]:
@@ -142,13 +143,9 @@ class Facts:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the declarations that the answer depends on: another bound is another question."""
-        read = self.counted.read_with(self.question.measured)
-        used = sorted(self.question.fields | self.question.filters | read)
-        facts = {
-            "table": self.schema.name,
-            "columns": self.schema.declared(used),
-            "bound": self.bound.to_dict(),
-        }
+        used = self.question.fields | self.question.filters
+        read, bound = self.counted.read_with(self.question.measured), self.bound.to_dict()
+        facts = {"table": self.schema.name, "columns": self.schema.declared(sorted(used | read)), "bound": bound}
         return sha256_hex(canonical_json(facts))
 
     def plan(self, measures: Iterable[Measure], *, by: Mapping[str, Any] | None = None) -> Plan:
@@ -206,14 +203,14 @@ class Facts:
         return self.plan((*measures, *extra)), self.question.noise(self, epsilon)
 
 
-def _check_measured(question: Question, schema: Schema, groups: dict[str, Any]) -> None:
+def _measured_column(question: Question, schema: Schema, groups: dict[str, Any]) -> Column:
     name = question.measured[0]
     if name in groups:
         raise QuestionError(
             f"'{question.ask} of {name} by {name}' measures a column within its own groups. Ask how it is spread: "
             f"histogram {name}, in Python Histogram('{name}')."
         )
-    number_column(schema, name, question.ask)
+    return number_column(schema, name, question.ask)
 
 
 def _check_unknown(facts: Facts) -> None:
@@ -269,7 +266,8 @@ class Purchase:
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """What else decides the answer, for the key of the release."""
-        parameters = {"declared": self.facts.fingerprint, "noise": self.noise.to_dict(), "version": 1}
+        noise = self.noise.to_dict()
+        parameters = {"declared": self.facts.fingerprint, "noise": noise, "version": 1}
         # 95 % is what every key has meant since the first: it is not written down.
         return parameters if self.confidence == COVERAGE else parameters | {"confidence": str(self.confidence)}
 

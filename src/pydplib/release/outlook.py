@@ -100,8 +100,12 @@ class Outlook:
 
     @property
     def margin_words(self) -> str:
-        """The margins in words, from the narrowest to the widest; empty where they are not known."""
-        known = sorted(group.margin for group in self.groups if group.margin is not None)
+        """The margins in words, from the narrowest to the widest; empty where they are not known.
+
+        Groups that are lost have no part in it, unless all are.
+        """
+        kept = [group for group in self.groups if group.light != "useless"] or self.groups
+        known = sorted(group.margin for group in kept if group.margin is not None)
         if not known:
             return ""
         ends = list(dict.fromkeys(show_margin(one, whole=self.whole) for one in (known[0], known[-1])))
@@ -131,7 +135,7 @@ def outlook_of(purchase: Purchase, size: float | None, counts: Sequence[float] |
         expected = question.expect(facts, noise, rows, confidence=purchase.confidence)
         margin, ranks = expected.margin, expected.margin_unit == "ranks"
         span = None if rows is None else question.span(facts, noise, rows)
-        if read and margin is not None and rows is not None:
+        if isinstance(noise, BinnedQuantileNoise) and margin is not None and rows is not None:
             margin, span = _in_values(facts, noise, margin, rows)
         if margin is not None and span is not None:
             light = _light(margin / span, {"useless": USELESS, "rough": ROUGH})

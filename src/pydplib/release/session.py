@@ -136,12 +136,13 @@ class Session(Shown):
             raise ParameterError("Session(table, ...) takes what dp.load returned: a table with its schema.")
         self.table = table
         self.recipient = check_name("recipient", recipient)
+        self.snapshot = check_name("snapshot", snapshot)
         given = _budget(budget)
         self.ledger = _ledger(ledger)
-        self.role = self._known_role() if role is None else parse_role(role).name
-        self.snapshot = check_name("snapshot", snapshot)
+        about, today = self.lineage, _today()
         self.purpose = purpose
         self.groups = tuple(groups)
+        self.role = self._known_role() if role is None else parse_role(role).name
         self.policy = Policy() if policy is None else policy
         if not isinstance(self.policy, Policy):
             raise ParameterError(f"policy= is a Policy, e.g. dp.Policy(data_set_budget=20). Got {shown(policy)}.")
@@ -154,13 +155,13 @@ class Session(Shown):
         self._terms: Terms | None = None
         if self.role is not None:
             check_use(self.role, "ask")
-            self._terms = self.policy.terms(
-                self.role, groups=self.groups, project=self.lineage, n=table.schema.size, on=_today()
-            )
+            self._terms = self.policy.terms(self.role, groups=self.groups, project=about, n=table.schema.size, on=today)
         self._bought: list[MeasuredTables] | None = None
+        self.payloads: dict[str, bytes] = {}  # the answers that this session has handed out, as the ledger keeps them
         self._asked: Facts | None = None
         self._priced: tuple[object, ...] = ()
         self._unpaid: str | None = None
+        self._keyed: tuple[Purchase, ReleaseKey] | None = None
         self._received: dict[str, Release] = {}
         self._open(given, show_data_set, from_policy=role is not None)
 
@@ -192,7 +193,7 @@ class Session(Shown):
         """The number of rows as far as it is known: declared, or bought by this recipient. Never the exact one."""
         if self.table.schema.size is not None:
             return float(self.table.schema.size)
-        purchase = self._size_question()
+        purchase = self._size_question() if self._purse.has_spent else None
         if purchase is None:
             return None
         stored = self._stored(purchase)
@@ -653,9 +654,10 @@ class Session(Shown):
         """Raise ``PolicyError`` unless the policy lets such an output of these fields go to this recipient."""
         if self.role is None:
             return
-        source = FlowSource.of(self.table.schema, project=self.lineage, fields=fields, filters=filters)
+        about, today = self.lineage, _today()
+        source = FlowSource.of(self.table.schema, project=about, fields=fields, filters=filters)
         audience, output = FlowAudience(self.role, self.groups), Output(label, epsilon=epsilon, synthetic=synthetic)
-        check_flow(source, audience, output, self.purpose, policy=self.policy, on=_today())
+        check_flow(source, audience, output, self.purpose, policy=self.policy, on=today)
 
     def check_may_release(self) -> None:
         """Raise ``ParameterError`` where this session shows prices only."""
@@ -665,13 +667,16 @@ class Session(Shown):
     # -- paying and answering --------------------------------------------------------------------
 
     def _key(self, purchase: Purchase) -> ReleaseKey:
-        return ReleaseKey(
-            lineage=self.lineage,
-            snapshot=self.snapshot,
-            question=purchase.facts.canonical,
-            cost=purchase.cost,
-            parameters=purchase.parameters,
-        )
+        if self._keyed is None or self._keyed[0] is not purchase:
+            key = ReleaseKey(
+                lineage=self.lineage,
+                snapshot=self.snapshot,
+                question=purchase.facts.canonical,
+                cost=purchase.cost,
+                parameters=purchase.parameters,
+            )
+            self._keyed = (purchase, key)
+        return self._keyed[1]
 
     def _is_paid(self, key: ReleaseKey) -> bool:
         return self.ledger.is_paid(key, recipient=self.recipient)
@@ -687,18 +692,24 @@ class Session(Shown):
                 return replace(purchase.answer(purchase.count(self.table)), key=key.digest)
 
             payload = self.ledger.finish(reservation, self.look(look))
+        self.payloads[key.digest] = payload
         return self._handed(Release.from_json(payload), purchase, agreed, reservation)
 
     def pay(self, key: ReleaseKey, plans: Iterable[Plan]) -> Reservation:
         """Debit a release, or find that it was paid before; whatever can be known to fail fails first."""
         known, self._unpaid = self._unpaid == key.digest, None  # the price has looked just now
-        if known or not self._is_paid(key):
+        new = known or not self._is_paid(key)
+        if new:
             self.check_may_release()
             self._check_types(plans)
             self._check_ready()
         try:
             return self.ledger.reserve(
-                key, recipient=self.recipient, role=self.role or UNSPECIFIED, limits=self._purse.limits
+                key,
+                recipient=self.recipient,
+                role=self.role or UNSPECIFIED,
+                limits=self._purse.limits,
+                look_first=not new,
             )
         except BudgetError as refusal:
             if refusal.left is not None or not self._purse.shows_whole:
@@ -779,9 +790,10 @@ class Session(Shown):
         if isinstance(budget, LocalDP) or (budget is not None and budget.relation != "add_remove"):
             raise ParameterError("A session's budget is PureDP(epsilon) or ApproxDP(epsilon, delta), add_remove.")
         terms = self._terms
-        whole = ApproxDP(self.policy.data_set_budget, self.policy.delta_for(self.table.schema.size))
-        with self.ledger.reading():
-            known, shared = self.has_account(self.recipient), self.has_account(None)
+        whole = self.policy.shared_budget(self.table.schema.size) if terms is None else terms.data_set_budget
+        accounts = self.ledger.accounts(lineage=self.lineage)
+        self._opened = frozenset((account.recipient, account.relation) for account in accounts)
+        known = (self.recipient, "add_remove") in self._opened
         if budget is None and terms is None and not known:
             raise BudgetError(
                 f"No budget is open for '{self.recipient}', and none was given: Session(..., "
@@ -794,13 +806,14 @@ class Session(Shown):
         self._purse = SessionAccount(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
         if self.preview:
             return
-        if not shared:
-            self.ledger.open_account(lineage=self.lineage, limit=whole)
+        wanted: dict[str | None, PureDP | ApproxDP] = {}
+        if (None, "add_remove") not in self._opened:
+            wanted[None] = whole
         if own is not None and not known:
-            self.ledger.open_account(lineage=self.lineage, recipient=self.recipient, limit=own, role=self.role)
-            known = True
-        opened = [None, self.recipient] if known else [None]
-        self._opened = self._opened | {(name, "add_remove") for name in opened}
+            wanted[self.recipient] = own
+        if wanted:
+            self.ledger.open_accounts(lineage=self.lineage, limits=wanted, role=self.role)
+            self._opened |= {(name, "add_remove") for name in wanted}
 
     def _check_not_raised(self, budget: PureDP | ApproxDP) -> None:
         """Raise if a number without a role gives more than the ledger was told last: nobody has said who decided it."""

@@ -96,7 +96,7 @@ def make_server(application: Any, opened: socket.socket, *, proxy: str | None = 
     """
     from waitress.server import create_server
 
-    trust: dict[str, Any] = {}
+    trust: dict[str, object] = {}
     if proxy:
         trust = {
             "trusted_proxy": proxy,

@@ -38,6 +38,7 @@ INSTALLED_APPS = [
     "pydplib.web.synthetic",
     "pydplib.web.attacks",
     "pydplib.web.api",
+    "pydplib.web.notices",
 ]
 
 MIDDLEWARE = [

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from pydplib.cli import cli
 from pydplib.cli.demo import command
 from pydplib.datasets import pirads
-from pydplib.experiments.demo import demo_report, demo_steps, same_words_section, sound_section
 from pydplib.plot.catalogue import CATALOGUE
 from pydplib.plot.recipes.sound import load_cohort
 from pydplib.report import Chart, Table
+from pydplib.report.demo import demo_report, demo_steps, same_words_section, sound_section
 
 
 @pytest.fixture(scope="module")

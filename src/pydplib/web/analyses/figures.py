@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pydplib import plot
 from pydplib.capture import Question, Template
@@ -52,7 +52,7 @@ def printed_of(release: Release, template: Template) -> Printed | None:
     return kind.print_release(in_words(release, template), names)
 
 
-def _titles(name: str, template: Template) -> dict[Any, str]:
+def _titles(name: str, template: Template) -> dict[str | int, str]:
     place = template.index.by_id.get(name)
     options = place.item.options if place is not None and isinstance(place.item, Question) else ()
     titles = {option.value: option.text for option in options}
@@ -60,7 +60,7 @@ def _titles(name: str, template: Template) -> dict[Any, str]:
     return titles if fits else {}
 
 
-def _named(axis: Axis, titles: dict[Any, str]) -> Axis:
+def _named(axis: Axis, titles: Mapping[str | int, str]) -> Axis:
     if axis.kind != "category" or any(title in axis.keys and titles.get(title) != title for title in titles.values()):
         return axis  # a title that is another group's code would name two groups alike
     return replace(axis, keys=tuple(titles.get(key, key) for key in axis.keys))
@@ -73,7 +73,7 @@ def rest_words(release: Release) -> str:
     return ""
 
 
-def figure_of(release: Release, *, title: str = "", original: Any = None) -> Figure:
+def figure_of(release: Release, *, title: str = "", original: NDArray[np.float64] | None = None) -> Figure:
     """Return the figure of a release: bars or points with error bars, colours for tables, boxes for quantiles.
 
     Args:
@@ -148,7 +148,7 @@ def _five(values: Sequence[float]) -> list[Box]:
     return [Box(*values[start : start + 5]) for start in range(0, len(values), 5)]
 
 
-def table_of(release: Release, *, original: Any = None) -> tuple[list[Any], list[list[str]]]:
+def table_of(release: Release, *, original: NDArray[np.float64] | None = None) -> tuple[list[object], list[list[str]]]:
     """Return heads and rows of the table under a figure: keys, value, margin; for the owner the original too.
 
     Examples:
@@ -158,7 +158,7 @@ def table_of(release: Release, *, original: Any = None) -> tuple[list[Any], list
         ['Value', 'Margin (95 %)']
     """
     unit = UNITS.get(release.unit, release.unit)
-    heads: list[Any] = [axis_title(axis) for axis in release.axes]
+    heads: list[object] = [axis_title(axis) for axis in release.axes]
     often = confidence_words(release.confidence)
     heads += [(f"Value ({unit})" if unit else "Value", "num"), (f"Margin ({often})", "num")]
     low, high = release.population_low, release.population_high
@@ -187,7 +187,7 @@ def _exact_text(release: Release, exact: float) -> str:
     return show_number(exact, whole=release.is_count)
 
 
-def axis_title(axis: Any) -> str:
+def axis_title(axis: Axis) -> str:
     """Return the head of an axis in a table."""
     if axis.kind == "quantile":
         return "Share below"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from pprint import pformat
-from typing import Any
 
 from pydplib._version import __version__
 from pydplib.web.analyses.models import Analysis
@@ -125,14 +124,14 @@ def to_notebook(cells: list[tuple[str, str]]) -> str:
     )
 
 
-def _cell(number: int, kind: str, text: str) -> dict[str, Any]:
-    cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
+def _cell(number: int, kind: str, text: str) -> dict[str, object]:
+    cell: dict[str, object] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
     if kind == "code":
         cell |= {"execution_count": None, "outputs": []}
     return cell | {"source": text.splitlines(keepends=True)}
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     return pformat(value, width=100, sort_dicts=False)
 
 

@@ -16,6 +16,7 @@ from pydplib.policy import (
     FlowSource,
     NoiseFactor,
     Output,
+    Policy,
     may_flow,
     open_names,
 )
@@ -35,6 +36,7 @@ class Offer:
 
     Args:
         snapshot: The published state of the data.
+        policy: The policy of this moment.
         schema: Its public facts.
         fields: Fields that answers may mention.
         filters: Fields that conditions may use.
@@ -44,6 +46,7 @@ class Offer:
     """
 
     snapshot: Snapshot
+    policy: Policy
     schema: Schema
     fields: Mapping[str, Column]
     filters: Mapping[str, Column]
@@ -79,7 +82,7 @@ def offer_for(project: Project, place: Member, table: str = "") -> Offer:
         PolicyError: If nothing is published, or no rule lets the role ask.
     """
     snapshot, today = asked_snapshot(project, table), timezone.localdate()
-    schema, policy = Schema.from_json(snapshot.schema), project.policy
+    schema, policy = snapshot.declared, project.policy
     terms = terms_of(project, place.role, place.groups, policy=policy, on=today)
     own = ROLES[place.role].noise_factor
     if own is None:
@@ -88,6 +91,7 @@ def offer_for(project: Project, place: Member, table: str = "") -> Offer:
     fields, filters = open_names(*_flow(project, place, schema, askable, askable), policy=policy, on=today)
     return Offer(
         snapshot=snapshot,
+        policy=policy,
         schema=schema,
         fields={name: column for name, column in askable.items() if name in fields},
         filters={name: column for name, column in askable.items() if name in filters},

@@ -216,6 +216,17 @@ def step_at(session: Session, question: Question, price: Price, counts: Sequence
     return Step(0, epsilon, price.bar.total, outlook_of(purchase, size, counts), price.affordable)
 
 
+def answered_before(project: Project, recipient: str, snapshot: str, facts: Facts) -> Analysis | None:
+    """Return the most precise answer to this very question that the organisation has paid for; none without one."""
+    mine = Analysis.objects.filter(
+        project=project, recipient=recipient, snapshot=snapshot, scope=scope_of(facts.question), part=""
+    ).order_by("-nano_epsilon")
+    return next((item for item in mine[:_LOOKED_AT] if release_of(item).question == facts.canonical), None)
+
+
+_LOOKED_AT = 20  # earlier answers that are read for one price
+
+
 def counted_groups(project: Project, recipient: str, snapshot: str, question: Question, facts: Facts) -> list[float]:
     """Return the noisy rows of a question's groups, where the organisation has paid for them; empty where not."""
     if not facts.axes or facts.has_unknown_keys:
@@ -226,7 +237,7 @@ def counted_groups(project: Project, recipient: str, snapshot: str, question: Qu
         project=project, recipient=recipient, snapshot=snapshot, scope__in={scope_of(one) for one in wanted}
     ).order_by("-nano_epsilon")
     same = ("by", "where", "per_person", "after")
-    for item in mine[:20]:
+    for item in mine[:_LOOKED_AT]:
         release = release_of(item)
         if any(release.question.get(part) != facts.canonical.get(part) for part in same):
             continue

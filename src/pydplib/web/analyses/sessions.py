@@ -7,6 +7,7 @@ from typing import Any
 from pydplib.budget.store import Account
 from pydplib.engine.table import Table
 from pydplib.errors import LedgerError, PolicyError, QuestionError
+from pydplib.policy import Policy
 from pydplib.release import Session
 from pydplib.schema import Schema
 from pydplib.web.intake.models import Snapshot
@@ -50,6 +51,7 @@ def open_session(
     preview: bool = False,
     table: str = "",
     snapshot: Snapshot | None = None,
+    policy: Policy | None = None,
 ) -> tuple[Session, Snapshot]:
     """Return a session of the user's organisation on the project's published snapshot.
 
@@ -60,6 +62,7 @@ def open_session(
         preview: Prices only: nothing is opened and nothing is spent.
         table: The repeating group that is asked; empty for reports. All tables have the project's one budget.
         snapshot: The snapshot, where something was agreed on one that is not the published one any more.
+        policy: The policy, where this request has read it already.
 
     Raises:
         PolicyError: If the owner has published nothing yet, or the role may not ask.
@@ -68,12 +71,15 @@ def open_session(
     snapshot = snapshot or asked_snapshot(project, table)
     ledger = PricedLedger() if preview else DatabaseLedger()
     ledger.check_sound()  # a price would be a promise
+    schema = snapshot.declared
+    if schema.lineage != project.key:
+        raise LedgerError("The snapshot does not name its project, so nobody could say whose budget it spends.")
     session = Session(
-        public_facts(snapshot) if preview else pinned_rows(snapshot),
+        Table(schema, NothingToRead(schema) if preview else PinnedRows(snapshot, schema)),
         recipient=recipient_of(user),
         role=place.role,
         ledger=ledger,
-        policy=project.policy,
+        policy=policy or project.policy,
         purpose=project.purpose,
         snapshot=snapshot.key,
         groups=tuple(place.groups),
@@ -82,8 +88,6 @@ def open_session(
         show_data_set=place.can("read_all_ledgers"),  # it depends on what others asked
         preview=preview,
     )
-    if session.lineage != project.key:
-        raise LedgerError("The snapshot does not name its project, so nobody could say whose budget it spends.")
     return session, snapshot
 
 
@@ -122,8 +126,8 @@ class PinnedRows(NothingToRead):
 
     name = "snapshot"
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        super().__init__(Schema.from_json(snapshot.schema))
+    def __init__(self, snapshot: Snapshot, schema: Schema) -> None:
+        super().__init__(schema)
         self.snapshot = snapshot
         self.table: Table | None = None
 
@@ -156,13 +160,7 @@ class PinnedRows(NothingToRead):
             self.table.close()
 
 
-def pinned_rows(snapshot: Snapshot) -> Table:
-    """Return a snapshot as a table, opened when it is needed."""
-    engine = PinnedRows(snapshot)
-    return Table(engine.schema, engine)
-
-
 def public_facts(snapshot: Snapshot) -> Table:
     """Return a table that has a snapshot's schema and no rows: its file is not even opened."""
-    schema = Schema.from_json(snapshot.schema)
+    schema = snapshot.declared
     return Table(schema, NothingToRead(schema))

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
+from numpy.typing import NDArray
 
 from pydplib.budget.units import NANO, show_nano
-from pydplib.plot import heatmap
+from pydplib.plot import Figure, heatmap
 from pydplib.policy import ROLES
 from pydplib.receipt import Receipt
+from pydplib.release import Release
 from pydplib.release.formats import TABLE_FORMATS
 from pydplib.schema import Schema
 from pydplib.web.analyses.budgets import budget_total, recipient_names
+from pydplib.web.analyses.conclusions import RUNS
 from pydplib.web.analyses.entries import ENTRIES
 from pydplib.web.analyses.figures import (
     figure_of,
@@ -32,7 +34,7 @@ from pydplib.web.analyses.figures import (
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.notebooks import cells_of, to_notebook, to_script
 from pydplib.web.analyses.offers import of_table, titles_of
-from pydplib.web.analyses.originals import look_at_original
+from pydplib.web.analyses.originals import look_at_conclusions, look_at_original
 from pydplib.web.analyses.purchases import answer_bytes, release_of
 from pydplib.web.analyses.questions import params_of, title_of
 from pydplib.web.analyses.sessions import recipient_of
@@ -51,22 +53,28 @@ from pydplib.web.analyses.visibility import (
 )
 from pydplib.web.auditlog.log import record
 from pydplib.web.design.forms import seen
+from pydplib.web.design.sorting import Sorting
 from pydplib.web.design.values import points, table_cells
+from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot, published_tables
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.projects.words import plain
+
+_COLUMNS = {"when": "made", "who": "asked_by__username", "cost": "nano_epsilon", "protection": "label"}
+"""What the list of analyses is sorted by."""
 
 
 @door("ask")
 @require_safe
-def analyses(request: HttpRequest) -> HttpResponse:
+def analyses(request: ProjectRequest) -> HttpResponse:
     """List what their own organisation asked and what is shared with the role; for owners, everything.
 
     Answers that dashboards paid for have a list of their own: there are many, and nobody asked for one of them alone.
     """
     asked, of_boards = asked_and_of_dashboards(visible(request.project, request.user, request.member))
     boards = request.GET.get("of") == "dashboards"
-    page = Paginator(of_boards if boards else asked, 25).get_page(request.GET.get("page"))
+    sorting = Sorting(_COLUMNS, "-when", request.GET.get("sort", ""))
+    page = Paginator(sorting.apply(of_boards if boards else asked), 25).get_page(request.GET.get("page"))
     tables = published_tables(request.project)
     names = recipient_names()
     titles = {name: word for each in tables for name, word in titles_of(Schema.from_json(each.schema)).items()}
@@ -74,6 +82,7 @@ def analyses(request: HttpRequest) -> HttpResponse:
     values = {
         "project": request.project,
         "page_obj": page,
+        "sorting": sorting,
         "entries": [_entry(item, request, current, titles, names, total) for item in page.object_list],
         "sees_all": request.member.can("read_all_ledgers"),
         "published": bool(tables),
@@ -91,7 +100,7 @@ def analyses(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=Analysis)
 @require_safe
-def analysis(request: HttpRequest) -> HttpResponse:
+def analysis(request: TargetRequest[Analysis]) -> HttpResponse:
     """Show the released values of one analysis; of one that is shared and not received yet, what it costs."""
     item = check_concerns(request)
     if is_received(item, request.user, request.member):
@@ -109,7 +118,7 @@ def analysis(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=Analysis)
 @require_POST
-def analysis_receive(request: HttpRequest) -> HttpResponse:
+def analysis_receive(request: TargetRequest[Analysis]) -> HttpResponse:
     """Pay for an analysis that is shared with the role, and keep it."""
     item = check_concerns(request)
     mine = receive_analysis(request.user, request.member, item, agreed=seen(request, "agreed"))
@@ -119,7 +128,7 @@ def analysis_receive(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=Analysis)
 @require_safe
-def analysis_download(request: HttpRequest, kind: str) -> HttpResponse:
+def analysis_download(request: TargetRequest[Analysis], kind: str) -> HttpResponse:
     """Give out released values as CSV or JSON, a printed table as HTML, a notebook, or the signed receipt."""
     item = check_see(request)
     release = release_of(item)
@@ -150,7 +159,7 @@ def analysis_download(request: HttpRequest, kind: str) -> HttpResponse:
 
 @door("edit_policy", of=Analysis)
 @require_POST
-def analysis_share(request: HttpRequest) -> HttpResponse:
+def analysis_share(request: TargetRequest[Analysis]) -> HttpResponse:
     """Show an analysis to members in other roles, as far as the policy lets it go to them."""
     share(request.user, request.target, request.POST.getlist("role"))
     messages.success(request, "Saved: who sees this analysis.")
@@ -159,13 +168,15 @@ def analysis_share(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data", of=Analysis)
 @require_POST
-def analysis_original(request: HttpRequest) -> HttpResponse:
+def analysis_original(request: TargetRequest[Analysis]) -> HttpResponse:
     """Show an owner the exact values next to the released ones; logged, and never stored."""
     original = look_at_original(request.user, request.target)
-    return render(request, "analyses/analysis.html", _page(request, request.target, original=original))
+    left = look_at_conclusions(request.user, request.target, original)
+    values = _page(request, request.target, original=original)
+    return render(request, "analyses/analysis.html", {**values, "conclusions": left, "runs": RUNS})
 
 
-def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict[str, Any]:
+def _page(request: ProjectRequest, item: Analysis, *, original: NDArray[np.float64] | None = None) -> dict[str, object]:
     release, snapshot = release_of(item), snapshot_of(item)
     schema, current = Schema.from_json(snapshot.schema), published_snapshot(item.project, snapshot.group)
     titles = titles_of(schema)
@@ -176,7 +187,7 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
     figure = figure_of(shown, title=words, original=original)
     figure = figure.with_words(caption=" ".join((figure.words[1], rest_words(shown))).strip())
     receipt = Receipt.from_json(item.receipt) if item.receipt else None
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "project": item.project,
         "item": item,
         "formats": TABLE_FORMATS.values(),
@@ -211,7 +222,7 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
     return values
 
 
-def _facts(request: HttpRequest, item: Analysis, release: Any, snapshot: Any) -> list[tuple[str, str]]:
+def _facts(request: ProjectRequest, item: Analysis, release: Release, snapshot: Snapshot) -> list[tuple[str, str]]:
     template, nano = snapshot.template.template, release.cost.nano_epsilon
     published = f", published {snapshot.published:%-d %B %Y}" if snapshot.published else ""
     by = f" by {item.asked_by}" if item.recipient == recipient_of(request.user) else ""
@@ -230,7 +241,7 @@ def _facts(request: HttpRequest, item: Analysis, release: Any, snapshot: Any) ->
     ]
 
 
-def _original_table(release: Any, original: Any) -> Any:
+def _original_table(release: Release, original: NDArray[np.float64]) -> Figure | None:
     """Return the original of a table of two fields as a figure of its own: colours cannot lie next to colours."""
     if len(release.axes) != 2 or not release.is_count:
         return None
@@ -262,7 +273,12 @@ def _better(item: Analysis, schema: Schema, table: str) -> str:
 
 
 def _entry(
-    item: Analysis, request: HttpRequest, current: set[str], titles: dict[str, str], names: dict[str, str], total: float
+    item: Analysis,
+    request: ProjectRequest,
+    current: set[str],
+    titles: dict[str, str],
+    names: dict[str, str],
+    total: float,
 ) -> dict[str, object]:
     receipt = Receipt.from_json(item.receipt) if item.receipt else None
     own = item.recipient == recipient_of(request.user)

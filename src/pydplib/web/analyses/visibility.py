@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from django.db.models import CharField, Max, Min, Q, QuerySet, Value
 from django.db.models.functions import Concat
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from django.utils import timezone
 
 from pydplib.budget.units import show_nano
@@ -24,6 +23,7 @@ from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.permissions import TargetRequest
 from pydplib.web.projects.words import DASHBOARD
 
 AUDIENCES = PARTNER_ROLES
@@ -128,13 +128,13 @@ class _Facts(dict[str, Schema]):
         return found
 
 
-def _shared_with(rows: Any, role: str) -> list[int]:
+def _shared_with(rows: QuerySet[Analysis], role: str) -> list[int]:
     """Return the analyses that an owner shows to a role: a choice by hand each, so they are few."""
     shared = rows.exclude(shared_with=[]).values_list("pk", "shared_with")
     return [pk for pk, roles in shared if role in roles]
 
 
-def _allowed(rows: Any, place: Member, policy: Policy, facts: _Facts, *, own: bool) -> Q:
+def _allowed(rows: QuerySet[Analysis], place: Member, policy: Policy, facts: _Facts, *, own: bool) -> Q:
     """Return the condition that an analysis is one of these rows and the policy lets it through."""
     kinds = rows.annotate(sign=_SIGN).order_by().values("sign", "snapshot")
     by_cap: dict[int | None, list[str]] = {}
@@ -179,7 +179,7 @@ def received(project: Project, user: User, place: Member, *, most: int) -> list[
     return [item for item in found if item.digest in paid][:most]
 
 
-def check_see(request: HttpRequest) -> Analysis:
+def check_see(request: TargetRequest[Analysis]) -> Analysis:
     """Return the analysis of the address if the user may read its numbers.
 
     Raises:
@@ -196,7 +196,7 @@ def check_see(request: HttpRequest) -> Analysis:
     return analysis
 
 
-def check_concerns(request: HttpRequest) -> Analysis:
+def check_concerns(request: TargetRequest[Analysis]) -> Analysis:
     """Return the analysis of the address if it is the user's business and the policy lets it through.
 
     Raises:

@@ -13,9 +13,9 @@ An operation without ``entry`` leaves its address without a permission, and the 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -34,7 +34,13 @@ from pydplib.web.people.models import User
 from pydplib.web.people.permissions import Door, note_refusal
 from pydplib.web.people.sign_in.second_factor import is_guarded
 from pydplib.web.projects.models import Member, Project
-from pydplib.web.projects.permissions import find, note_stranger
+from pydplib.web.projects.permissions import M, TargetRequest, find, note_stranger, project_of
+
+
+class TokenRequest(TargetRequest[M]):
+    """What an operation gets: as a view of a page, and the token that it was called with."""
+
+    token: ApiToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,7 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
     }
     inner = path_view.get_view()
 
-    def opened(request: HttpRequest, kwargs: dict[str, Any], name_token: Callable[[str], None]) -> HttpResponse:
+    def opened(request: HttpRequest, kwargs: dict[str, object], name_token: Callable[[str], None]) -> HttpResponse:
         if None in entries.values():
             raise Http404
         rule = entries.get(request.method or "")
@@ -141,30 +147,33 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
 
 
 def enter(
-    request: HttpRequest,
+    sent: HttpRequest,
     rule: OperationRule,
-    kwargs: dict[str, Any],
+    kwargs: dict[str, object],
     *,
     scope: tokens.Scope | None,
     name_token: Callable[[str], None],
 ) -> None:
     """Check the token and, where an object is named, the place in its project; cookies count for nothing here."""
-    token = tokens.use(request.headers.get("Authorization", ""), basic=rule.basic and request.method in ("GET", "HEAD"))
+    token = tokens.use(sent.headers.get("Authorization", ""), basic=rule.basic and sent.method in ("GET", "HEAD"))
     name_token(token.key)
-    request.user, request.token = token.user, token  # type: ignore[attr-defined]
-    request.project = request.member = request.target = None  # type: ignore[attr-defined]
+    request = cast("TokenRequest[Model]", sent)
+    request.user, request.token = token.user, token
+    member = None
     if rule.of is not None:
-        request.target = find(rule.of, kwargs["key"])  # type: ignore[attr-defined]
-        request.project = getattr(request.target, "project", request.target)  # type: ignore[attr-defined]
-        request.member = member_of(token.user, request.project)  # type: ignore[attr-defined]
-        if request.member is None:
+        request.target = find(rule.of, str(kwargs["key"]))
+        request.project = project_of(request.target)
+        member = member_of(token.user, request.project)
+        if member is None:
             note_stranger(request, request.project)
             raise Http404
+        request.member = member
     try:
         _check_scope(token, scope)
         if rule.power is not None:
-            check_use(request.member.role, rule.power)  # type: ignore[attr-defined]
-            if is_guarded(request.member.role):  # type: ignore[attr-defined]
+            assert member is not None  # ``entry`` takes a power only together with an object
+            check_use(member.role, rule.power)
+            if is_guarded(member.role):
                 _check_second_factor(token)
     except PolicyError as refusal:
         note_refusal(request, refusal)
@@ -187,7 +196,7 @@ def _check_second_factor(token: ApiToken) -> None:
         raise PolicyError(why)
 
 
-def _not_allowed(entries: dict[str, Any]) -> HttpResponse:
+def _not_allowed(entries: Iterable[str]) -> HttpResponse:
     allowed = ", ".join(sorted(entries))
     return problem(405, f"This address takes {allowed}.", kind="ParameterError", headers={"Allow": allowed})
 

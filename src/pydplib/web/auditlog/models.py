@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.db import models
 
@@ -57,9 +57,9 @@ class Line(models.Model):
         return sha256_hex(self.body)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """The details as values."""
-        values: dict[str, Any] = json.loads(self.details)
+        values: dict[str, object] = json.loads(self.details)
         return values
 
 

@@ -21,7 +21,7 @@ from pydplib.schema import Schema
 from pydplib.web.analyses.offers import titles_of
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.sessions import public_facts
-from pydplib.web.dashboards.models import Dashboard, Figure, Kind
+from pydplib.web.dashboards.models import Dashboard, Figure, Kind, Shown
 from pydplib.web.dashboards.plans import PAPER_FIELDS, paper_output
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import load_snapshot, published_snapshot
@@ -169,16 +169,16 @@ def asked_by(figure: Figure, schema: Schema) -> tuple[tuple[Question, Accuracy],
     noise = Accuracy() if figure.nano_epsilon is None else Accuracy(epsilon=figure.nano_epsilon / NANO)
     if figure.kind == Kind.READY:
         return tuple((question, noise) for question in SOUND_FIGURES[figure.name].ask(schema))
-    if figure.kind == Kind.QUESTION:
+    if figure.kind == Kind.QUESTION and figure.question is not None:
         return ((Question.from_dict(figure.question), noise),)
     return ()
 
 
-def title_for(figure: Any, schema: Schema | None) -> str:
+def title_for(figure: Figure | Shown, schema: Schema | None) -> str:
     """Return what a figure shows, in words."""
     if figure.title:
         return str(figure.title)
-    if figure.kind == Kind.QUESTION:
+    if isinstance(figure, Figure) and figure.kind == Kind.QUESTION and figure.question is not None:
         titles = {} if schema is None else titles_of(schema)
         return title_of(figure.question, titles)
     if figure.kind == Kind.PAPER:
@@ -186,7 +186,7 @@ def title_for(figure: Any, schema: Schema | None) -> str:
     return SOUND_FIGURES[figure.name].title
 
 
-def label_for(figure: Any) -> str:
+def label_for(figure: Figure | Shown) -> str:
     """Return what the paper calls a figure, or that it is a question of their own."""
     if figure.kind == Kind.PAPER:
         return CATALOGUE[figure.name].label
@@ -323,7 +323,7 @@ def _line(dashboard: Dashboard, figure: Figure, session: Session, seen: set[str]
         return BillLine(**facts, problem=f"{facts['title']}: {plain(str(error))}")
 
 
-def _new_prices(asked: Any, session: Session, seen: set[str]) -> Iterator[Price]:
+def _new_prices(asked: Iterable[tuple[Question, Accuracy]], session: Session, seen: set[str]) -> Iterator[Price]:
     for question, noise in asked:
         name = canonical_json({"question": question.canonical(session.table.schema), "noise": noise.options()})
         if name not in seen:

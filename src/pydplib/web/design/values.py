@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from pydplib.web.design.components import component
 
@@ -42,7 +41,7 @@ def short_id(key: object) -> str:
     return str(key)[:SHORT]
 
 
-def stat(name: str, value: Any, hint: str = "", tone: str = "", icon: str = "") -> str:
+def stat(name: str, value: object, hint: str = "", tone: str = "", icon: str = "") -> str:
     """Return one number with its name, to stand in ``<dl class="stats">``."""
     shown = str(value)
     words = len(shown) > (14 if shown[:1].isdigit() else 9)  # words and dates are set smaller than numbers

@@ -71,13 +71,13 @@ class ExportPlan:
 
     fields: Mapping[str, str] = field(default_factory=dict)
     rows: str = "latest"
-    models: tuple[Mapping[str, Any], ...] = (KAnonymity(5).to_dict(), LDiversity(2).to_dict())
+    models: tuple[Mapping[str, object], ...] = (KAnonymity(5).to_dict(), LDiversity(2).to_dict())
     suppression: float = 0.05
-    hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    hierarchies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     minutes: int = 5
     mixed: tuple[str, ...] | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the plan as plain values; the fields as pairs, because PostgreSQL sorts the keys of an object."""
         return {
             "fields": [[name, treatment] for name, treatment in self.fields.items()],

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError, PolicyError
@@ -20,13 +20,14 @@ from pydplib.web.exports.runs import earlier_exports
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest
 from pydplib.web.projects.policy.flows import check_flow_for, flow_for
 from pydplib.web.projects.words import audience_words, plain
 
 LABEL: OutputLabel = "k_anonymous"
 AUDIENCE = "audience:"
 """How the ledger names an audience, as against an organisation."""
-_State: Any = Export.State
+_State = Export.State
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def visible(project: Project, place: Member) -> list[Export]:
     return [each for each in listed if each.state == _State.RELEASED and decision_for(each, place)]
 
 
-def check_concerns(request: HttpRequest) -> Export:
+def check_concerns(request: TargetRequest[Export]) -> Export:
     """Return the export of the address if it is the user's business; else it looks as if it were not there."""
     export: Export = request.target
     if not concerns(export, request.member) or export.state == _State.DISCARDED:
@@ -174,7 +175,7 @@ def _enter(export: Export, *, recipient: str, role: str) -> None:
     )
 
 
-def take(request: HttpRequest, export: Export, kind: str) -> Any:
+def take(request: ProjectRequest, export: Export, kind: str) -> Path:
     """Return the path of a file for somebody who may have it; policy, ledger, recall list and log first.
 
     Raises:

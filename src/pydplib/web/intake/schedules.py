@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
 
 from django.utils import timezone
 
@@ -20,7 +19,7 @@ def next_day(every: str, today: dt.date) -> dt.date | None:
         >>> next_day("month", dt.date(2026, 12, 31)), next_day("quarter", dt.date(2026, 4, 1))
         (datetime.date(2027, 1, 1), datetime.date(2026, 7, 1))
     """
-    how_often: Any = SnapshotSchedule.Every
+    how_often = SnapshotSchedule.Every
     if every == how_often.MONTH:
         months = today.month
     elif every == how_often.QUARTER:

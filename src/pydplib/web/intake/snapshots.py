@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from django.conf import settings
 from django.db import transaction
@@ -268,6 +268,16 @@ def check_newest(snapshot: Snapshot) -> None:
         )
 
 
+class SaidNumbers(TypedDict):
+    """What an owner said about noisy numbers, as ``publish`` takes it."""
+
+    size: int | None
+    size_epsilon: float | None
+    limit_epsilon: float | None
+
+
+NOTHING_SAID: SaidNumbers = {"size": None, "size_epsilon": None, "limit_epsilon": None}
+
 USUAL_SIZE = 0.05
 """What the noisy number of records costs unless the owner says otherwise, and what that of rows per person does.
 
@@ -276,7 +286,7 @@ paying whether an answer will be useful. Both together are a twentieth of a thir
 """
 
 
-def said_before(project: Project) -> dict[str, Any]:
+def said_before(project: Project) -> SaidNumbers:
     """Return what the owner said about noisy numbers when the current snapshot was published: it goes on.
 
     Before the first one it is what most owners want: both noisy numbers are bought, so that every price shows its
@@ -350,7 +360,7 @@ def load_snapshot(snapshot: Snapshot) -> Table:
         raise DataError("The snapshot's file is gone. Make and publish a new snapshot.")
     if _digest(path) != snapshot.sha256:
         raise DataError("The snapshot's file was changed since it was made. Make and publish a new snapshot.")
-    schema = Schema.from_json(snapshot.schema)
+    schema = snapshot.declared
     return Table(schema, from_file(str(path), schema, **_confined()))
 
 
@@ -564,7 +574,12 @@ def confinement() -> Confinement:
     return Confinement((folder(),), settings.CONFIGURATION.query_memory)
 
 
-def _confined() -> dict[str, Any]:
+class _Confinement(TypedDict):
+    memory_limit: str
+    keep_to: Sequence[str | Path]
+
+
+def _confined() -> _Confinement:
     rule = confinement()
     return {"memory_limit": rule.memory_limit, "keep_to": rule.folders}
 
@@ -574,7 +589,7 @@ def open_snapshots() -> Any:
     return open_connection(**_confined())
 
 
-def _query(statement: str) -> list[Any]:
+def _query(statement: str) -> list[tuple[Any, ...]]:
     import duckdb
 
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol, cast
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
@@ -41,6 +42,7 @@ class DatabaseLedger(StoreLedger):
     def __init__(self, head_file: Path | None = None) -> None:
         self.head_file = head_file or settings.CONFIGURATION.home / "ledger.head.json"
         self._view: DatabaseStore | None = None
+        self._seen: dict[tuple[str | None, str | None], list[Account]] = {}
 
     @property
     def damage_file(self) -> Path:
@@ -114,6 +116,7 @@ class DatabaseLedger(StoreLedger):
     def reading(self) -> Iterator[None]:
         """Let what is read inside be one state of the ledger, checked once; one request, one thread."""
         with self._snapshot() as self._view:
+            self._seen.clear()
             try:
                 yield
             finally:
@@ -144,10 +147,13 @@ class DatabaseLedger(StoreLedger):
 
     def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
         """Return what was spent of the budgets, of all or of one lineage or recipient; found by the database."""
+        if self._view is not None and (lineage, recipient) in self._seen:
+            return self._seen[lineage, recipient]
         wanted = {"lineage": lineage, "recipient": recipient}
         named = {name: check_name(name, value) for name, value in wanted.items() if value is not None}
         with self._snapshot() as store:
-            return list(store.accounts(**named))
+            self._seen[lineage, recipient] = found = list(store.accounts(**named))
+        return found
 
     def costs(self, digests: Iterable[str]) -> dict[str, Cost]:
         """Return what whoever gets a release pays for it, by its key: as the entry says that debited it first."""
@@ -189,6 +195,8 @@ class DatabaseLedger(StoreLedger):
                     "from the server's home."
                 )
             return
+        if known == Head(name, *store.last_link()):
+            return
         at = known.hash if known.entries == 0 else store.hash_of(known.entries)
         try:
             check_head(known, ledger=name, entries=store.last_link()[0], hash_at=at)
@@ -226,6 +234,12 @@ def _known(store: DatabaseStore, digest: str) -> KnownRelease:
     return KnownRelease(digest, release.lineage, release.snapshot, release.question, entry.cost)
 
 
+class _Lite(Protocol):
+    """A connection to SQLite."""
+
+    transaction_mode: str | None
+
+
 @contextmanager
 def _reading() -> Iterator[None]:
     """One consistent view of the tables, without the write lock."""
@@ -233,12 +247,13 @@ def _reading() -> Iterator[None]:
         yield
     elif connection.vendor == "sqlite":
         connection.ensure_connection()  # the mode is known from then on
-        mode, connection.transaction_mode = connection.transaction_mode, "DEFERRED"
+        lite = cast("_Lite", connection)
+        mode, lite.transaction_mode = lite.transaction_mode, "DEFERRED"
         try:
             with transaction.atomic():
                 yield
         finally:
-            connection.transaction_mode = mode
+            lite.transaction_mode = mode
     else:
         with transaction.atomic():
             with connection.cursor() as cursor:

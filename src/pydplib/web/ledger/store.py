@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 from django.db import connection
 
@@ -159,7 +160,7 @@ def _sums(account: Account) -> dict[str, object]:
 def _account(row: rows.Account) -> Account:
     gaussian = 0 if "nano_gaussian" in row.get_deferred_fields() else row.nano_gaussian or 0
     state = State(row.nano_epsilon, row.nano_rho, row.atto_delta, gaussian)
-    return Account(row.lineage, row.recipient or None, row.relation, state, row.version)
+    return Account(row.lineage, row.recipient or None, cast("Relation", row.relation), state, row.version)
 
 
 def _release(row: rows.Release) -> StoredRelease:

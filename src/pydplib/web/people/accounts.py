@@ -56,7 +56,7 @@ def choose_password(link: OneTimeLink, password: str) -> None:
         log.add("user.choose_password", user.username, by_link=str(link.purpose))
 
 
-def change_password(user: User, password: str, *, session_key: str) -> None:
+def change_password(user: User, password: str, *, session_key: str | None) -> None:
     """Set a user's own new password; all other sessions end, and links to reset it work no more."""
     with recorded(user) as log:
         user.set_password(password)

@@ -104,6 +104,7 @@ def welcome(request: HttpRequest, token: str) -> HttpResponse:
     if request.method != "GET":  # a HEAD is somebody's preview
         return _unsent(HttpResponseNotAllowed(["GET"]))
     if link.purpose == links.Purpose.DEMO:
+        assert link.user is not None
         links.use(link)
         return _unsent(sign_in.enter(request, link.user, how="demonstration", then="/", demo=True))
     links.carry(request, link)

@@ -158,7 +158,7 @@ class Invitation(models.Model):
     class Meta:
         ordering = ("-made", "-id")
 
-    def close(self, state: object) -> None:
+    def close(self, state: State) -> None:
         """End an open invitation; the caller holds it locked."""
         self.state, self.decided = state, timezone.now()
         self.save(update_fields=["state", "decided"])
@@ -256,7 +256,7 @@ class AccessRequest(models.Model):
         ]
         ordering = ("-made", "-id")
 
-    def close(self, state: object) -> None:
+    def close(self, state: State) -> None:
         """End an open request; the caller holds it locked."""
         self.state, self.decided = state, timezone.now()
         self.save(update_fields=["state", "decided"])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from pydplib.capture import Template, evaluate, report_text
@@ -31,8 +31,8 @@ class NotReady(DataError):
 class Complete:
     """A whole report: clean answers, the flat row, the text."""
 
-    answers: dict[str, Any]
-    values: dict[str, Any]
+    answers: dict[str, object]
+    values: dict[str, object]
     text: str
 
 
@@ -109,7 +109,7 @@ def sign_label(report: Report, done: Complete, *, user: User, log: Log, reason: 
 
 
 def _write_signed(
-    rows: Any, report: Report, done: Complete, *, number: int, user: User, log: Log, reason: str = ""
+    rows: QuerySet[Report], report: Report, done: Complete, *, number: int, user: User, log: Log, reason: str = ""
 ) -> ReportVersion:
     """Write the state, the version, the data version and the line; the update decides who was first."""
     now = timezone.now()

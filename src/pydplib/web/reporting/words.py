@@ -41,12 +41,13 @@ class FormStep:
 def report_words(report: Report, version: ReportVersion | None = None) -> FormWords:
     """Return a signed report in words: the given version, or the latest."""
     shown = version or report.versions.select_related("template").first()
+    assert shown is not None  # a signed report has a version
     template = capturing_template(shown.template)
     evaluation = evaluate(template, shown.answers, purpose="draft")
     return FormWords(shown.text, results_of(template, evaluation), sections(template, evaluation.answers))
 
 
-def sections(template: Template, answers: dict[str, Any]) -> list[FormSection]:
+def sections(template: Template, answers: dict[str, object]) -> list[FormSection]:
     """Return the answers of a report by group; repetitions are groups of their own.
 
     Examples:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
 from pydplib.capture import Template
 from pydplib.engine.joins import Joined
@@ -44,12 +44,12 @@ class ComputedColumn:
         """The columns that its formula looks at."""
         return () if self.column.formula is None else self.column.formula.columns
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain values."""
         return {"table": self.table, "name": self.name, "column": self.column.to_dict()}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> ComputedColumn:
+    def from_dict(cls, values: Mapping[str, object]) -> ComputedColumn:
         """Read it from plain values."""
         name = str(values["name"])
         return cls(table=str(values["table"]), name=name, column=column_from_dict(name, values["column"]))
@@ -65,7 +65,7 @@ class PersonJoin:
     """
 
     table: str
-    keep: Any = "both"
+    keep: Literal["both", "all"] = "both"
 
     @property
     def name(self) -> str:

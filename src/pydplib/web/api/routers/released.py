@@ -1,10 +1,10 @@
-"""Released tables of a project for software that draws and counts: a list, each as CSV or Parquet; read-only."""
+"""Released tables of a project for other software: a list, and each as CSV or Parquet; reading alone."""
 
 from __future__ import annotations
 
 import datetime as dt
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from ninja import Router
 from pydantic import BaseModel
 
@@ -16,6 +16,7 @@ from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import answers, reply
 from pydplib.web.auditlog.log import record
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.permissions import TargetRequest
 
 router = Router(tags=["released tables"])
 
@@ -36,7 +37,7 @@ class ReleasedTable(BaseModel):
 
 @router.get("/projects/{key}/released", response=answers(list[ReleasedTable]), operation_id="list_released")
 @entry("ask", scope="read", of=Project, basic=True)
-def list_released(request: HttpRequest, key: str) -> HttpResponse:
+def list_released(request: TargetRequest[Project], key: str) -> HttpResponse:
     """The tables that were released to the caller's organisation, the newest first, with their addresses.
 
     The token goes into the header, `Authorization: Bearer TOKEN`, or is the password of HTTP's basic scheme with any
@@ -48,7 +49,7 @@ def list_released(request: HttpRequest, key: str) -> HttpResponse:
 
 @router.get("/released/{key}/{kind}", response=answers(None), operation_id="read_released")
 @entry("ask", scope="read", of=Analysis, basic=True)
-def read_released(request: HttpRequest, key: str, kind: str) -> HttpResponse:
+def read_released(request: TargetRequest[Analysis], key: str, kind: str) -> HttpResponse:
     """One released table as `csv` or `parquet`, rounded to its margins; the token as for the list."""
     found = check_see(request)
     form = TABLE_FORMATS.get(kind)

@@ -9,7 +9,7 @@ from typing import Any
 from pydplib.capture import field_name
 from pydplib.web import uploads
 from pydplib.web.intake.imports.columns import NUMBER
-from pydplib.web.intake.imports.duplicates import Duplicates
+from pydplib.web.intake.imports.duplicates import Duplicates, words_for
 from pydplib.web.intake.imports.rows import FileRow, Reader, split_fields
 from pydplib.web.intake.models import ImportRow
 
@@ -24,12 +24,16 @@ def repeated_in_file(reader: Reader, duplicates: Duplicates, row: FileRow) -> st
         duplicates: Knows what makes two rows one report.
         row: The row as it was corrected.
     """
-    key = duplicates.key_of(row)
+    ((number, day, _),) = duplicates.keys_of([row])
+    key = number or day
     if not key or not uploads.path_of(reader.batch.key).exists():
         return ""
     for other in _others(reader, row):
-        if other.ok and duplicates.key_of(other) == key:
-            return f"{duplicates.words_for(row)} is in row {other.number} too."
+        if not other.ok:
+            continue
+        ((their_number, their_day, _),) = duplicates.keys_of([other])
+        if (their_number or their_day) == key:
+            return f"{words_for(number)} is in row {other.number} too."
     return ""
 
 

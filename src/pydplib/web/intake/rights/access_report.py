@@ -89,8 +89,8 @@ def _tables(patient: Patient, *, with_values: bool) -> list[dict[str, Any]]:
     return list(held.values())
 
 
-def _report(report: Report, *, with_values: bool) -> dict[str, Any]:
-    held: dict[str, Any] = {
+def _report(report: Report, *, with_values: bool) -> dict[str, object]:
+    held: dict[str, object] = {
         "key": report.key,
         "state": report.get_state_display(),
         "origin": report.get_origin_display(),

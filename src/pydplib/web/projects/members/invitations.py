@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.text import slugify
 
@@ -54,7 +54,7 @@ class InvitationTerms:
     reason: str = ""
 
 
-def invite(actor: Any, project: Project, name: str, terms: InvitationTerms | None = None) -> Invitation:
+def invite(actor: User, project: Project, name: str, terms: InvitationTerms | None = None) -> Invitation:
     """Invite whoever signs in under this name, if anybody does; the same steps and the same answer in any case.
 
     Args:
@@ -123,7 +123,7 @@ def _group_for(change: ProjectChange, terms: InvitationTerms) -> str:
     raise ParameterError("The policy has many groups of this name. Use one of them on the members page.")
 
 
-def waiting(project: Project) -> Any:
+def waiting(project: Project) -> QuerySet[Invitation]:
     """Return the project's invitations that nobody has accepted; a refused one is among them until its time is over."""
     return Invitation.objects.filter(
         project=project, state__in=(State.OPEN, State.DECLINED), made__gt=timezone.now() - LASTS
@@ -157,7 +157,7 @@ def find_for(user: User, key: str) -> Invitation | None:
     return next((each for each in invitations_for(user) if each.key == key), None)
 
 
-def accept(user: Any, invitation: Invitation) -> Member:
+def accept(user: User, invitation: Invitation) -> Member:
     """Become a member on the invitation's terms; of two clicks at once, one counts.
 
     A role that gives an organisation more than it has, after it spent something, is proposed to a second owner.
@@ -195,7 +195,7 @@ def _give(change: ProjectChange, member: Member, invitation: Invitation) -> None
     propose_rights(change, invitation.by, member, before, after, more, reason)
 
 
-def decline(user: Any, invitation: Invitation) -> None:
+def decline(user: User, invitation: Invitation) -> None:
     """Refuse; the one who invited sees no difference to an invitation that nobody has answered."""
     with recorded(user) as log:
         Project.objects.select_for_update().get(pk=invitation.project_id)
@@ -214,7 +214,7 @@ def withdraw_invitation(actor: User, invitation: Invitation) -> None:
         change.log.add("member.uninvite", found.typed)
 
 
-def _close(invitation: Invitation, state: object) -> None:
+def _close(invitation: Invitation, state: Invitation.State) -> None:
     found = Invitation.objects.select_for_update().get(pk=invitation.pk)
     if found.state != State.OPEN or found.made <= timezone.now() - LASTS:
         raise ParameterError("This invitation was withdrawn or answered in the meantime.")

@@ -81,7 +81,7 @@ def colleague(project: Project, username: str) -> User | None:
     return found.first()
 
 
-def start_membership(project: Project, user: Any, *, until: dt.date | None = None) -> Member:
+def start_membership(project: Project, user: User, *, until: dt.date | None = None) -> Member:
     """Give somebody the first place in a project that is locked: third party, and no more than the organisation has.
 
     Where colleagues of an organisation are held to a group's smaller budget, the new one is put into the same groups.

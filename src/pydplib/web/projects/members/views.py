@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -14,7 +12,7 @@ from pydplib.errors import ParameterError
 from pydplib.policy import can_edit_rights, check_edit_rights
 from pydplib.web.people.accounts import invite_partner
 from pydplib.web.people.links import Purpose
-from pydplib.web.people.permissions import signed_in
+from pydplib.web.people.permissions import SignedInRequest, signed_in
 from pydplib.web.people.views_hospital import show_link
 from pydplib.web.projects.changes import noting_refusals
 from pydplib.web.projects.forms import AddMemberForm, MemberForm
@@ -36,7 +34,7 @@ from pydplib.web.projects.members.memberships import (
     remove_member,
 )
 from pydplib.web.projects.models import Invitation, Member, Project
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import TargetRequest, door
 from pydplib.web.projects.tabs import project_tabs
 
 INVITED = "Invited. If somebody signs in here under this name and accepts, you see them among the members."
@@ -45,7 +43,7 @@ INVITED = "Invited. If somebody signs in here under this name and accepts, you s
 
 @door("read_log", of=Project)
 @require_safe
-def members(request: HttpRequest) -> HttpResponse:
+def members(request: TargetRequest[Project]) -> HttpResponse:
     """List the members; owners change them, the data protection officer reads."""
     role, name = request.member.role, request.user.username
     listed = [
@@ -64,14 +62,18 @@ def members(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Project, recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
-def new_member(request: HttpRequest) -> HttpResponse:
+def new_member(request: TargetRequest[Project]) -> HttpResponse:
     """Add a colleague, as third party like everybody new; or invite somebody of another organisation."""
     project = request.project
     form = AddMemberForm(request.POST or None, project=project, can_make_accounts=request.user.is_hospital_owner)
     if request.method == "POST" and form.is_valid():
         said, name = form.cleaned_data, form.cleaned_data["username"]
         terms = InvitationTerms(
-            **{each: said.get(each) for each in ("organisation", "role", "budget", "until", "reason")}
+            organisation=said["organisation"],
+            role=said["role"],
+            budget=said["budget"],
+            until=said["until"],
+            reason=said["reason"],
         )
         try:
             with noting_refusals(request):
@@ -91,7 +93,7 @@ def new_member(request: HttpRequest) -> HttpResponse:
     return render(request, "projects/member_new.html", values, status=422 if form.is_bound else 200)
 
 
-def _make_and_invite(request: HttpRequest, project: Project, name: str, terms: InvitationTerms) -> HttpResponse:
+def _make_and_invite(request: SignedInRequest, project: Project, name: str, terms: InvitationTerms) -> HttpResponse:
     """Make an organisation and its first user, invite them, and show the link by which they come in; all or nothing."""
     with transaction.atomic():
         user, token = invite_partner(request.user, terms.organisation, name, "")
@@ -101,7 +103,7 @@ def _make_and_invite(request: HttpRequest, project: Project, name: str, terms: I
 
 @door("edit_policy", of=Member, recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
-def member(request: HttpRequest) -> HttpResponse:
+def member(request: TargetRequest[Member]) -> HttpResponse:
     """Change role, department and groups of a member."""
     subject: Member = request.target
     with noting_refusals(request):
@@ -121,7 +123,7 @@ def member(request: HttpRequest) -> HttpResponse:
             words = "Saved; it counts from the next click on." if done.changed else "Nothing was changed."
             messages.success(request, words)
             return redirect("members", key=request.project.key)
-    shown: dict[str, Any] = {
+    shown: dict[str, object] = {
         "form": form,
         "subject": subject,
         "project": request.project,
@@ -132,7 +134,7 @@ def member(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Member, recent=True)
 @require_POST
-def remove(request: HttpRequest) -> HttpResponse:
+def remove(request: TargetRequest[Member]) -> HttpResponse:
     """Take somebody out of the project."""
     subject: Member = request.target
     name = str(subject.user)
@@ -144,7 +146,7 @@ def remove(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Invitation, recent=True)
 @require_POST
-def invitation_withdraw(request: HttpRequest) -> HttpResponse:
+def invitation_withdraw(request: TargetRequest[Invitation]) -> HttpResponse:
     """Take an invitation back."""
     with noting_refusals(request):
         withdraw_invitation(request.user, request.target)
@@ -153,7 +155,7 @@ def invitation_withdraw(request: HttpRequest) -> HttpResponse:
 
 
 @signed_in
-def invitation_accept(request: HttpRequest, key: str) -> HttpResponse:
+def invitation_accept(request: SignedInRequest, key: str) -> HttpResponse:
     """Join a project to which the user was invited."""
     found = _own_invitation(request, key)
     if request.method != "POST":
@@ -164,7 +166,7 @@ def invitation_accept(request: HttpRequest, key: str) -> HttpResponse:
 
 
 @signed_in
-def invitation_decline(request: HttpRequest, key: str) -> HttpResponse:
+def invitation_decline(request: SignedInRequest, key: str) -> HttpResponse:
     """Refuse an invitation; the one who made it is not told."""
     found = _own_invitation(request, key)
     if request.method != "POST":
@@ -174,7 +176,7 @@ def invitation_decline(request: HttpRequest, key: str) -> HttpResponse:
     return redirect("home")
 
 
-def _own_invitation(request: HttpRequest, key: str) -> Invitation:
+def _own_invitation(request: SignedInRequest, key: str) -> Invitation:
     """Return the invitation of the address; those of others, and those that are over, are not there."""
     found = find_for(request.user, key)
     if found is None:
@@ -184,7 +186,7 @@ def _own_invitation(request: HttpRequest, key: str) -> Invitation:
 
 @door("read_project", of=Project)
 @require_POST
-def leave(request: HttpRequest) -> HttpResponse:
+def leave(request: TargetRequest[Project]) -> HttpResponse:
     """Leave a project."""
     name = request.project.name
     with noting_refusals(request):

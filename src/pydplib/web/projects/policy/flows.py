@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 
-from django.http import HttpRequest
 from django.utils import timezone
 
 from pydplib.errors import PolicyError
 from pydplib.policy import Decision, FlowAudience, FlowSource, Output, OutputLabel, Policy, may_flow
 from pydplib.web.auditlog.log import record
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.permissions import ProjectRequest
 from pydplib.web.projects.policy.fields import Field, project_fields
 
 
@@ -83,7 +83,7 @@ def decide(
 
 
 def check_flow_for(
-    request: HttpRequest,
+    request: ProjectRequest,
     output: Output | OutputLabel,
     *,
     purpose: str,

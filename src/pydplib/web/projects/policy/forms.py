@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 from django import forms
 
 from pydplib.errors import PydplibError
 from pydplib.policy import ALL, ANY, LABEL_WORDS, LABELS, ROLES, PolicyRule
+from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
 from pydplib.web.projects.forms import day_field
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.policy.fields import openable_fields
@@ -76,14 +77,21 @@ class RuleForm(forms.Form):
     )
 
     def __init__(
-        self, *args: object, project: Project, audience: str, rule: PolicyRule | None = None, **kw: object
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        project: Project,
+        audience: str,
+        rule: PolicyRule | None = None,
+        **kw: Unpack[FormOptions],
     ) -> None:
         self.audience = audience
         if rule is not None:
             kw.setdefault("initial", _initial(rule))
-        super().__init__(*args, **kw)
+        super().__init__(data, files, **kw)
         may_be_raw = audience in ROLES and "see_raw" in ROLES[audience].powers
-        self.fields["label"].choices = [
+        choice_field(self, "label").choices = [
             (label, LABEL_WORDS[label].capitalize()) for label in LABELS if label != "raw" or may_be_raw
         ]
         known = [(field.name, f"{field.title} ({field.label_words.lower()})") for field in openable_fields(project)]
@@ -92,11 +100,11 @@ class RuleForm(forms.Form):
             gone = [] if rule is None else [name for name in getattr(rule, column) if name != "*"]
             listed = {name for name, _ in known}
             extra = [(name, f"{name} (not in the template any more)") for name in gone if name not in listed]
-            self.fields[part.names].choices = [*known, *extra]
+            choice_field(self, part.names).choices = [*known, *extra]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Build the row; what ``PolicyRule`` does not accept is an error of the form."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         if self.errors:
             return values
         for part in _PARTS.values():
@@ -147,8 +155,8 @@ class DataSetBudgetForm(forms.Form):
     )
 
 
-def _initial(rule: PolicyRule) -> dict[str, Any]:
-    values: dict[str, Any] = {
+def _initial(rule: PolicyRule) -> dict[str, object]:
+    values: dict[str, object] = {
         name: getattr(rule, name)
         for name in ("label", "epsilon_per_question", "budget", "expires", "paper_mode", "synthetic")
     }

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -14,7 +12,7 @@ from pydplib.policy import GROUP, LABEL_MEANINGS, LABEL_WORDS, LABELS, OWNER, RO
 from pydplib.web.projects.changes import noting_refusals
 from pydplib.web.projects.members.memberships import membership_of
 from pydplib.web.projects.models import Member, Project, Rule
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.projects.policy.fields import titles_in
 from pydplib.web.projects.policy.forms import DataSetBudgetForm, GroupForm, RuleForm
 from pydplib.web.projects.policy.rules import (
@@ -31,7 +29,7 @@ from pydplib.web.projects.words import audience_words, row_words
 
 @door("read_project")
 @require_safe
-def policy(request: HttpRequest) -> HttpResponse:
+def policy(request: ProjectRequest) -> HttpResponse:
     """Show who gets what: all rows to owners and officers, to others those that are about them."""
     project, place = request.project, request.member
     sees_all = place.can("edit_policy") or place.can("read_log")
@@ -70,7 +68,7 @@ def _dashboards(project: Project, rule: PolicyRule) -> float | None:
 
 @door("edit_policy", of=Rule, recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
-def rule(request: HttpRequest) -> HttpResponse:
+def rule(request: TargetRequest[Rule]) -> HttpResponse:
     """Edit a row."""
     row: Rule = request.target
     with noting_refusals(request):
@@ -93,7 +91,7 @@ def rule(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
-def new_rule(request: HttpRequest) -> HttpResponse:
+def new_rule(request: ProjectRequest) -> HttpResponse:
     """Add a row for a group."""
     project: Project = request.project
     start = PolicyRule(GROUP + "new", "dp_high", epsilon_per_question=0.5, budget=1.0)
@@ -113,7 +111,7 @@ def new_rule(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Rule, recent=True)
 @require_POST
-def remove_rule(request: HttpRequest) -> HttpResponse:
+def remove_rule(request: TargetRequest[Rule]) -> HttpResponse:
     """Take a group's row away."""
     with noting_refusals(request):
         remove_group(request.user, request.target)
@@ -123,7 +121,7 @@ def remove_rule(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
-def data_set_budget(request: HttpRequest) -> HttpResponse:
+def data_set_budget(request: ProjectRequest) -> HttpResponse:
     """Make the budget of the whole data set smaller."""
     project: Project = request.project
     form = DataSetBudgetForm(request.POST or None, initial={"budget": project.data_set_budget})
@@ -132,11 +130,11 @@ def data_set_budget(request: HttpRequest) -> HttpResponse:
             lower_data_set_budget(request.user, project, form.cleaned_data["budget"])
         messages.success(request, "Saved; it counts from the next question on.")
         return redirect(f"/policy?project={project.key}")
-    values: dict[str, Any] = {"form": form, "project": project, "breadcrumb": _way(project, "Data set")}
+    values: dict[str, object] = {"form": form, "project": project, "breadcrumb": _way(project, "Data set")}
     return render(request, "projects/data_set_budget.html", values, status=422 if form.is_bound else 200)
 
 
-def _own_place(request: HttpRequest) -> Member:
+def _own_place(request: ProjectRequest) -> Member:
     return membership_of(request.project, request.user)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -11,15 +11,15 @@ from pydplib.errors import ParameterError
 from pydplib.policy import ROLES, parse_role
 from pydplib.web.auditlog.log import record
 from pydplib.web.people.addresses import safe_path
-from pydplib.web.people.permissions import signed_in
-from pydplib.web.projects.permissions import door
+from pydplib.web.people.permissions import SignedInRequest, signed_in
+from pydplib.web.projects.permissions import ProjectRequest, door
 from pydplib.web.projects.policy.access import access_of
 from pydplib.web.projects.tabs import project_tabs
 
 
 @door("read_project")
 @require_safe
-def access(request: HttpRequest) -> HttpResponse:
+def access(request: ProjectRequest) -> HttpResponse:
     """Show what the role (in a preview: the one looked through) gets, per output and field, by the policy of now."""
     place = request.member
     values = {
@@ -34,7 +34,7 @@ def access(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy")
 @require_POST
-def preview_start(request: HttpRequest) -> HttpResponse:
+def preview_start(request: ProjectRequest) -> HttpResponse:
     """Look at the project as another role would; nothing can be changed meanwhile."""
     role = parse_role(request.POST.get("role", ""))
     if role.name == request.member.role:
@@ -47,7 +47,7 @@ def preview_start(request: HttpRequest) -> HttpResponse:
 
 @signed_in
 @require_POST
-def preview_end(request: HttpRequest) -> HttpResponse:
+def preview_end(request: SignedInRequest) -> HttpResponse:
     """Look with one's own eyes again."""
     if request.session.pop("preview", None):
         messages.success(request, "You see everything as yourself again.")

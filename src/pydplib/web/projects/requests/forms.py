@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from django import forms
 
 from pydplib.policy import ANY, OWNER, ROLES
+from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
 from pydplib.web.people.models import User
 from pydplib.web.projects.members.memberships import roles_for
 from pydplib.web.projects.models import Project
@@ -31,8 +32,17 @@ class AskBudgetForm(forms.Form):
     budget = _budget()
     reason = _reason("What you want to find out with it. Two owners decide.")
 
-    def __init__(self, *args: object, project: Project, user: User, role: str, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        project: Project,
+        user: User,
+        role: str,
+        **kwargs: Unpack[FormOptions],
+    ) -> None:
+        super().__init__(data, files, **kwargs)
 
 
 class AskFieldsForm(forms.Form):
@@ -42,9 +52,18 @@ class AskFieldsForm(forms.Form):
     conditions = forms.BooleanField(label="Also in conditions", required=False)
     reason = _reason("What you want to find out with them. An owner decides.")
 
-    def __init__(self, *args: object, project: Project, user: User, role: str, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["names"].choices = closed_fields(project, role)
+    def __init__(
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        project: Project,
+        user: User,
+        role: str,
+        **kwargs: Unpack[FormOptions],
+    ) -> None:
+        super().__init__(data, files, **kwargs)
+        choice_field(self, "names").choices = closed_fields(project, role)
 
 
 class AskRoleForm(forms.Form):
@@ -53,16 +72,29 @@ class AskRoleForm(forms.Form):
     role = forms.ChoiceField(widget=forms.RadioSelect)
     reason = _reason("Why this role fits what you do. An owner decides.")
 
-    def __init__(self, *args: object, project: Project, user: User, role: str, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["role"].choices = [
+    def __init__(
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        project: Project,
+        user: User,
+        role: str,
+        **kwargs: Unpack[FormOptions],
+    ) -> None:
+        super().__init__(data, files, **kwargs)
+        choice_field(self, "role").choices = [
             (name, f"{ROLES[name].title}: {ROLES[name].description}")
             for name in roles_for(project, user)
             if name != role
         ]
 
 
-ASKING: dict[str, Any] = {"budget": AskBudgetForm, "fields": AskFieldsForm, "role": AskRoleForm}
+ASKING: dict[str, type[AskBudgetForm | AskFieldsForm | AskRoleForm]] = {
+    "budget": AskBudgetForm,
+    "fields": AskFieldsForm,
+    "role": AskRoleForm,
+}
 
 
 class ProposeForm(forms.Form):
@@ -72,10 +104,12 @@ class ProposeForm(forms.Form):
     budget = _budget()
     reason = _reason("The other owners read it. Your proposal is the first of the two votes it takes.")
 
-    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, data: Posted = None, files: Files = None, *, project: Project, **kwargs: Unpack[FormOptions]
+    ) -> None:
+        super().__init__(data, files, **kwargs)
         rows = [row for row in project.rules.all() if row.budget is not None and row.audience != OWNER]
-        self.fields["audience"].choices = [
+        choice_field(self, "audience").choices = [
             *((row.audience, f"{audience_words(row.audience)} (now {row.budget:g})") for row in rows),
             (ANY, f"{audience_words(ANY)} (now {project.data_set_budget:g})"),
         ]

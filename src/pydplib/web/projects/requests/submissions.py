@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -151,13 +150,13 @@ def withdraw(actor: User, request: AccessRequest) -> None:
         change.log.add("request.withdraw", found.key)
 
 
-def _asker(change: ProjectChange, actor: User, kind: object) -> Member:
+def _asker(change: ProjectChange, actor: User, kind: AccessRequest.Kind) -> Member:
     check_use(change.role, "make_request")
     _check_none_open(change, actor, kind)
     return Member.objects.get(project=change.project, user=actor)
 
 
-def _check_none_open(change: ProjectChange, actor: User, kind: object, **more: str) -> None:
+def _check_none_open(change: ProjectChange, actor: User, kind: AccessRequest.Kind, **more: str) -> None:
     mine = AccessRequest.objects.filter(project=change.project, by=actor, kind=kind, state=State.OPEN, **more)
     if mine.exists():
         raise ParameterError("You have an open request of this kind. Withdraw it before you make another one.")
@@ -170,7 +169,12 @@ def _is_own(project: Project, actor: User, audience: str) -> bool:
 
 
 def _save(
-    change: ProjectChange, actor: User, beneficiary: str, kind: object, asked: dict[str, Any], reason: str
+    change: ProjectChange,
+    actor: User,
+    beneficiary: str,
+    kind: AccessRequest.Kind,
+    asked: Mapping[str, object],
+    reason: str,
 ) -> AccessRequest:
     if not reason.strip():
         raise ParameterError("Say why, in a sentence: the owners decide by it.")

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -14,7 +14,7 @@ from pydplib.errors import ParameterError
 from pydplib.web.people.models import User
 from pydplib.web.projects.changes import noting_refusals
 from pydplib.web.projects.models import AccessRequest, Member, Project
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.projects.policy.fields import titles_in
 from pydplib.web.projects.requests.decisions import approvals_that_count, beneficiaries, decide, takes_two
 from pydplib.web.projects.requests.forms import ASKING, DecisionForm, ProposeForm
@@ -39,7 +39,7 @@ _BADGES = {"withdrawn": "cancelled"}  # the design's "withdrawn" is a patient's 
 
 @door("read_project")
 @require_safe
-def requests(request: HttpRequest) -> HttpResponse:
+def requests(request: ProjectRequest) -> HttpResponse:
     """List requests: all of them for owners and officers, their own ones for others."""
     project, place = request.project, request.member
     still_open, decided = requests_of(project, about=None if _sees_all(place) else request.user)
@@ -60,7 +60,7 @@ def requests(request: HttpRequest) -> HttpResponse:
 
 @door("make_request")
 @require_http_methods(["GET", "HEAD", "POST"])
-def ask(request: HttpRequest, kind: str) -> HttpResponse:
+def ask(request: ProjectRequest, kind: str) -> HttpResponse:
     """Ask for budget, fields or another role."""
     if kind not in ASKING:
         raise Http404
@@ -97,7 +97,7 @@ def ask(request: HttpRequest, kind: str) -> HttpResponse:
 
 @door("edit_policy", recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
-def propose(request: HttpRequest) -> HttpResponse:
+def propose(request: ProjectRequest) -> HttpResponse:
     """Propose a larger budget, as an owner."""
     project: Project = request.project
     form = ProposeForm(request.POST or None, project=project, initial={"audience": request.GET.get("audience", "")})
@@ -122,7 +122,7 @@ def propose(request: HttpRequest) -> HttpResponse:
 
 @door("read_project", of=AccessRequest)
 @require_safe
-def one_request(request: HttpRequest) -> HttpResponse:
+def one_request(request: TargetRequest[AccessRequest]) -> HttpResponse:
     """Show one request with its history: to whom it concerns, owners and officers."""
     item: AccessRequest = request.target
     if not _sees_all(request.member) and request.user.username not in (item.by.username, item.beneficiary):
@@ -132,7 +132,7 @@ def one_request(request: HttpRequest) -> HttpResponse:
 
 @door("decide_requests", of=AccessRequest, recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
-def decision(request: HttpRequest) -> HttpResponse:
+def decision(request: TargetRequest[AccessRequest]) -> HttpResponse:
     """Approve or refuse."""
     item: AccessRequest = request.target
     form = DecisionForm(request.POST or None)
@@ -152,7 +152,7 @@ def decision(request: HttpRequest) -> HttpResponse:
 
 @door("read_project", of=AccessRequest)
 @require_POST
-def take_back(request: HttpRequest) -> HttpResponse:
+def take_back(request: TargetRequest[AccessRequest]) -> HttpResponse:
     """Withdraw one's own request."""
     item: AccessRequest = request.target
     if not _sees_all(request.member) and item.by_id != request.user.pk:
@@ -192,7 +192,7 @@ def _entry(item: AccessRequest, titles: dict[str, str]) -> dict[str, object]:
     }
 
 
-def _shown(request: HttpRequest, item: AccessRequest) -> dict[str, Any]:
+def _shown(request: ProjectRequest, item: AccessRequest) -> dict[str, object]:
     project, place = request.project, request.member
     is_open = item.state == AccessRequest.State.OPEN
     said = has_voted(item, request.user)

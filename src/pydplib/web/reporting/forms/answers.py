@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 from pydplib.capture import (
     Evaluation,
@@ -27,7 +27,7 @@ _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
 _MOST_PILLS, _LONGEST_PILL = 6, 32
 _SCORES = ("pirads_category", "pirads_overall")
 
-Draft = dict[str, Any]
+Draft = dict[str, object]
 """Answers as typed: what is visible and not computed; also what still has to be corrected."""
 
 
@@ -63,7 +63,7 @@ class FormState:
     """All that a page shows of a draft."""
 
     answers: Draft
-    items: list[dict[str, Any]] = field(repr=False)
+    items: list[dict[str, object]] = field(repr=False)
     results: list[FormResult] = field(repr=False)
     text: str = field(repr=False)
     errors: list[Remark]
@@ -210,7 +210,9 @@ def _computed_answers(template: Template, answers: Draft) -> Iterator[tuple[Ques
             if isinstance(item, Group):
                 if not item.repeats:
                     yield from walk(item.items, table, prefix)
-                for number, repetition in enumerate(table.get(item.id, []) if item.repeats else [], start=1):
+                for number, repetition in enumerate(
+                    cast("list[Draft]", table.get(item.id, [])) if item.repeats else [], start=1
+                ):
                     yield from walk(item.items, repetition, f"{singular(item)} {number}: ")
             elif item.computed is not None and item.id in table:
                 yield item, table[item.id], prefix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 from django.db import transaction
 from django.utils import timezone
@@ -14,6 +14,9 @@ from pydplib.web.patients.pseudonyms import nameless_patient, patient_for
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Correction, Reading, Report
+
+DraftHolder: TypeAlias = Report | Correction | Reading
+"""Where a draft is kept."""
 
 
 class DraftConflict(DataError):
@@ -49,7 +52,7 @@ def start_report(project: Project, *, identifier: str, author: User, department:
     return report
 
 
-def save_draft(holder: Any, answers: dict[str, Any], *, revision: int, by: Any, **more: object) -> int:
+def save_draft(holder: DraftHolder, answers: dict[str, object], *, revision: int, by: User, **more: object) -> int:
     """Save a draft if it is still the one that was opened; return its new revision.
 
     One conditional update decides, so that of two people who save at once one wins and the other is told.
@@ -72,7 +75,7 @@ def save_draft(holder: Any, answers: dict[str, Any], *, revision: int, by: Any, 
     return revision + 1
 
 
-def _open(holder: Any) -> dict[str, Any]:
+def _open(holder: DraftHolder) -> dict[str, object]:
     """Return what must hold for a draft to be one."""
     if isinstance(holder, Report):
         return {"state": Report.State.DRAFT}

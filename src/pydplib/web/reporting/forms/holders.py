@@ -31,21 +31,21 @@ class Desk:
         beside: What stands next to the form: a prior report, a free text, differences of two readers.
     """
 
-    holder: Any
+    holder: Any  # a DraftHolder: the kind says which
     kind: str
     template: Template
     page: str
     autosave: str
     leave: str
     finish: str
-    beside: dict[str, Any] = field(default_factory=dict)
+    beside: dict[str, object] = field(default_factory=dict)
 
     @property
     def revision(self) -> int:
         """The revision of the draft; 0 for one that was not saved yet."""
         return int(self.holder.revision)
 
-    def save(self, answers: dict[str, Any], *, revision: int, user: User, **more: object) -> int:
+    def save(self, answers: dict[str, object], *, revision: int, user: User, **more: object) -> int:
         """Keep the draft; see ``save_draft``."""
         if self.holder.pk is None:  # a correction that nobody has touched yet
             try:

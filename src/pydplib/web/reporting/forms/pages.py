@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
@@ -13,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from pydplib.web.people.permissions import SignedInRequest
 from pydplib.web.reporting.differences import differences
 from pydplib.web.reporting.forms.answers import FormState, form_state, read_fields, take_step, tidy
 from pydplib.web.reporting.forms.drafts import DraftConflict
@@ -24,14 +24,14 @@ Finish = Callable[[int], str]
 
 
 def show_form(
-    request: HttpRequest, desk: Desk, state: FormState | None = None, *, status: int = 200, **more: object
+    request: SignedInRequest, desk: Desk, state: FormState | None = None, *, status: int = 200, **more: object
 ) -> HttpResponse:
     """Return the whole page."""
     values = _values(request, desk, state or form_state(desk.template, desk.holder.answers)) | more
     return render(request, "reporting/form.html", values, status=status)
 
 
-def answer_form(request: HttpRequest, desk: Desk, finish: Finish, **more: object) -> HttpResponse:
+def answer_form(request: SignedInRequest, desk: Desk, finish: Finish, **more: object) -> HttpResponse:
     """Take a posted form: keep the draft, add or remove a repetition, or sign.
 
     Args:
@@ -61,7 +61,7 @@ def answer_form(request: HttpRequest, desk: Desk, finish: Finish, **more: object
         return show_form(request, desk, state, conflict=str(conflict), status=409, **_newer(desk, answers))
 
 
-def answer_autosave(request: HttpRequest, desk: Desk, **more: object) -> HttpResponse:
+def answer_autosave(request: SignedInRequest, desk: Desk, **more: object) -> HttpResponse:
     """Take what the script sends while somebody types: keep it, and answer with the parts of the page that follow."""
     step = request.POST.get("do", "update")
     answers = take_step(desk.template, tidy(desk.template, read_fields(desk.template, request.POST.dict())), step)
@@ -84,7 +84,7 @@ def _anchor(step: str) -> str:
     return f"add:{quote(name)}" if verb == "add" else "form"
 
 
-def _newer(desk: Desk, answers: dict[str, Any]) -> dict[str, Any]:
+def _newer(desk: Desk, answers: dict[str, object]) -> dict[str, object]:
     """Return how the user's answers differ from those that were signed meanwhile."""
     if desk.kind != "correction":
         return {}
@@ -92,7 +92,7 @@ def _newer(desk: Desk, answers: dict[str, Any]) -> dict[str, Any]:
     return {"met_differences": differences(desk.template, desk.holder.report.answers, answers)}
 
 
-def _conflict(request: HttpRequest, desk: Desk, answers: dict[str, Any], *, page: bool) -> HttpResponse:
+def _conflict(request: SignedInRequest, desk: Desk, answers: dict[str, object], *, page: bool) -> HttpResponse:
     """Show what the user typed, say who was there meanwhile and what differs; saving again keeps the user's."""
     try:
         desk.holder.refresh_from_db()
@@ -105,7 +105,7 @@ def _conflict(request: HttpRequest, desk: Desk, answers: dict[str, Any], *, page
     return render(request, "reporting/form.html" if page else "reporting/form_parts.html", values, status=409)
 
 
-def _values(request: HttpRequest, desk: Desk, state: FormState) -> dict[str, object]:
+def _values(request: SignedInRequest, desk: Desk, state: FormState) -> dict[str, object]:
     return {
         "desk": desk,
         "state": state,

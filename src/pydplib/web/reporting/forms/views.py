@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +12,8 @@ from django.views.decorators.http import require_POST
 from pydplib.errors import DataError
 from pydplib.web.auditlog.log import record
 from pydplib.web.patients.pseudonyms import find_patient, identifier_of
-from pydplib.web.projects.permissions import door
+from pydplib.web.people.permissions import SignedInRequest
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.reporting.differences import differences
 from pydplib.web.reporting.forms.answers import read_fields, tidy
 from pydplib.web.reporting.forms.drafts import (
@@ -46,7 +45,7 @@ class PatientForm(forms.Form):
 
 
 @door("capture")
-def report_new(request: HttpRequest) -> HttpResponse:
+def report_new(request: ProjectRequest) -> HttpResponse:
     """Ask whose report it is, then begin it."""
     version = request.project.template_version
     template = version.template if version else None
@@ -55,7 +54,7 @@ def report_new(request: HttpRequest) -> HttpResponse:
     if template and person:
         form.fields["identifier"].label = template.question(person).text
     way = [("Reports", reverse("reports")), ("New", "")]
-    values: dict[str, Any] = {"form": form, "version": version, "person": person, "breadcrumb": way}
+    values: dict[str, object] = {"form": form, "version": version, "person": person, "breadcrumb": way}
     if request.method == "POST" and version and (not person or form.is_valid()):
         identifier = form.cleaned_data["identifier"] if person else ""
         open_draft = None if "anyway" in request.POST else _open_draft(request, person, identifier)
@@ -77,7 +76,7 @@ def report_new(request: HttpRequest) -> HttpResponse:
     return render(request, "reporting/new.html", values)
 
 
-def _is_new(request: HttpRequest, person: str, identifier: str) -> bool:
+def _is_new(request: ProjectRequest, person: str, identifier: str) -> bool:
     """Return whether nobody is known by this identifier, and the user has not said yet that it is a new patient.
 
     What was said holds for exactly what was typed: another number is asked about again. Each answer is a line in the
@@ -94,7 +93,7 @@ def _is_new(request: HttpRequest, person: str, identifier: str) -> bool:
     return not known
 
 
-def _open_draft(request: HttpRequest, person: str, identifier: str) -> Report | None:
+def _open_draft(request: ProjectRequest, person: str, identifier: str) -> Report | None:
     if not person:
         return None
     try:
@@ -105,7 +104,7 @@ def _open_draft(request: HttpRequest, person: str, identifier: str) -> Report | 
 
 
 @door("capture", of=Report)
-def report_edit(request: HttpRequest) -> HttpResponse:
+def report_edit(request: TargetRequest[Report]) -> HttpResponse:
     """Fill in a report, or correct a signed one."""
     report: Report = request.target
     check_visible(request, report)
@@ -122,7 +121,7 @@ def report_edit(request: HttpRequest) -> HttpResponse:
 
 @door("capture", of=Report)
 @require_POST
-def report_autosave(request: HttpRequest) -> HttpResponse:
+def report_autosave(request: TargetRequest[Report]) -> HttpResponse:
     """Keep the draft while it is written."""
     report: Report = request.target
     check_visible(request, report)
@@ -133,7 +132,7 @@ def report_autosave(request: HttpRequest) -> HttpResponse:
 
 @door("capture", of=Report)
 @require_POST
-def report_discard(request: HttpRequest) -> HttpResponse:
+def report_discard(request: TargetRequest[Report]) -> HttpResponse:
     """Remove a draft, or the draft of a correction."""
     report: Report = request.target
     check_visible(request, report)
@@ -146,7 +145,7 @@ def report_discard(request: HttpRequest) -> HttpResponse:
     return redirect("report", key=report.key)
 
 
-def _desk(request: HttpRequest, report: Report) -> Desk:
+def _desk(request: ProjectRequest, report: Report) -> Desk:
     if report.state == Report.State.DRAFT:
         desk = desk_of_report(report)
     else:
@@ -170,7 +169,7 @@ def _desk(request: HttpRequest, report: Report) -> Desk:
     return desk
 
 
-def _check_patient(request: HttpRequest, report: Report) -> None:
+def _check_patient(request: ProjectRequest, report: Report) -> None:
     """Say whether an identifier that was typed again is the patient's; a report on another one is not signed."""
     typed = request.POST.get("check_identifier", "").strip()
     person = report.template.template.person
@@ -185,8 +184,9 @@ def _check_patient(request: HttpRequest, report: Report) -> None:
         messages.success(request, "Yes, this report is on that patient.")
         return
     messages.error(request, "This report is on another patient. Nothing was signed.")
-    request.POST = request.POST.copy()
-    request.POST["do"] = "update"
+    changed = request.POST.copy()
+    changed["do"] = "update"
+    request.POST = changed  # type: ignore[assignment]  # only a request as it came cannot be changed
 
 
 def _reason(request: HttpRequest, desk: Desk) -> dict[str, str]:
@@ -197,7 +197,7 @@ def _reason(request: HttpRequest, desk: Desk) -> dict[str, str]:
     return {"reason": desk.holder.reason}
 
 
-def _signed_meanwhile(request: HttpRequest, report: Report, desk: Desk) -> HttpResponse | None:
+def _signed_meanwhile(request: SignedInRequest, report: Report, desk: Desk) -> HttpResponse | None:
     """Keep what was typed into a draft that somebody else signed: as a correction that nobody has signed yet."""
     if desk.kind == "report" or request.POST.get("kind") != "report":
         return None
@@ -208,19 +208,21 @@ def _signed_meanwhile(request: HttpRequest, report: Report, desk: Desk) -> HttpR
         f"{report.changed_by or 'Somebody'} signed this report while you were writing. What you typed is kept here "
         "as a correction that is not signed.",
     )
-    answer = redirect("report_edit", key=report.key)
+    answer: HttpResponse = redirect("report_edit", key=report.key)
     if request.headers.get("X-Requested-With") == "fetch":
         answer = HttpResponse(status=409, headers={"X-Go-To": answer["Location"]})
     return answer
 
 
-def _finish(request: HttpRequest, desk: Desk, revision: int) -> str:
+def _finish(request: SignedInRequest, desk: Desk, revision: int) -> str:
     report = desk.beside["report"]
+    assert isinstance(report, Report)
     if desk.kind == "report":
         sign_report(report, revision=revision, user=request.user)
         messages.success(request, "The report is signed.")
         return f"/reports/{report.key}"
-    correction: Correction = desk.holder
+    correction = desk.holder
+    assert isinstance(correction, Correction)
     if correction.base_version != report.version:
         # Shown once: the page says what the other correction changed; signing again builds on it.
         rebase_correction(correction)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import IntegrityError, connection
 from django.db.models import Count, F, Q, QuerySet
@@ -16,7 +15,7 @@ from pydplib.web.auditlog.log import Log, recorded
 from pydplib.web.patients.pseudonyms import nameless_patient, patients_for
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
-from pydplib.web.reporting.differences import differences
+from pydplib.web.reporting.differences import AnswerDifference, differences
 from pydplib.web.reporting.forms.drafts import DraftConflict
 from pydplib.web.reporting.labels.free_texts import NewText
 from pydplib.web.reporting.models import FreeText, Reading, Report
@@ -174,7 +173,9 @@ def _settle(text: FreeText, reading: Reading, done: Complete, *, user: User, log
     return _make_report(text, reading, done, user=user, log=log, reason="Two readers agree")
 
 
-def reader_differences(one: Reading, other: Reading, answers: dict[str, Any] | None = None) -> list[Any]:
+def reader_differences(
+    one: Reading, other: Reading, answers: dict[str, object] | None = None
+) -> list[AnswerDifference]:
     """Return where two readings differ."""
     template = capturing_template(one.template)
     return differences(template, one.answers if answers is None else answers, other.answers)

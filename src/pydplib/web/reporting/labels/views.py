@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from pydplib.errors import DataError
 from pydplib.web.auditlog.log import record
-from pydplib.web.projects.permissions import door
+from pydplib.web.people.permissions import SignedInRequest
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.reporting.forms.holders import Desk, desk_of_reading
 from pydplib.web.reporting.forms.pages import answer_autosave, answer_form, show_form
 from pydplib.web.reporting.labels.agreement import agreement_of
@@ -62,9 +61,9 @@ class TextsForm(forms.Form):
         initial=1,
     )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Ask for a file or a text."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         if bool(values.get("file")) == bool(values.get("text")):
             raise forms.ValidationError("Give a file or paste a text: one of the two.")
         if values.get("file") and values["file"].size > MOST_BYTES:
@@ -81,11 +80,11 @@ class TextsForm(forms.Form):
 
 
 @door("capture")
-def labelling(request: HttpRequest) -> HttpResponse:
+def labelling(request: ProjectRequest) -> HttpResponse:
     """Show the queue: how far it is, what the reader has in hand, and the next one to take."""
     in_hand, done = readings_by(request.project, request.user)
     owner = request.member.can("manage_data")
-    values = {
+    values: dict[str, object] = {
         "waiting": texts_for(request.project, request.user, request.member).count(),
         "open_reading": in_hand,
         "read": done,
@@ -98,7 +97,7 @@ def labelling(request: HttpRequest) -> HttpResponse:
 
 
 @door("manage_data")
-def labelling_add(request: HttpRequest) -> HttpResponse:
+def labelling_add(request: ProjectRequest) -> HttpResponse:
     """Put texts into the queue."""
     form = TextsForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
@@ -115,7 +114,7 @@ def labelling_add(request: HttpRequest) -> HttpResponse:
 
 @door("capture")
 @require_POST
-def labelling_next(request: HttpRequest) -> HttpResponse:
+def labelling_next(request: ProjectRequest) -> HttpResponse:
     """Take the next text."""
     found = claim_next(request.project, request.user, request.member)
     if found is None:
@@ -125,7 +124,7 @@ def labelling_next(request: HttpRequest) -> HttpResponse:
 
 
 @door("manage_data")
-def labelling_agreement(request: HttpRequest) -> HttpResponse:
+def labelling_agreement(request: ProjectRequest) -> HttpResponse:
     """Show how well the readers agree."""
     values = {"found": agreement_of(request.project), "breadcrumb": _way("Agreement")}
     return render(request, "reporting/agreement.html", values)
@@ -133,13 +132,13 @@ def labelling_agreement(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data", of=FreeText)
 @require_POST
-def labelling_judge(request: HttpRequest) -> HttpResponse:
+def labelling_judge(request: TargetRequest[FreeText]) -> HttpResponse:
     """Begin to decide between two readers."""
     return redirect("reading", key=open_judgement(request.target, user=request.user).key)
 
 
 @door("capture", of=Reading)
-def reading(request: HttpRequest) -> HttpResponse:
+def reading(request: TargetRequest[Reading]) -> HttpResponse:
     """Fill in the template next to the text."""
     desk = _desk(request)
     if request.method == "POST":
@@ -151,14 +150,14 @@ def reading(request: HttpRequest) -> HttpResponse:
 
 @door("capture", of=Reading)
 @require_POST
-def reading_autosave(request: HttpRequest) -> HttpResponse:
+def reading_autosave(request: TargetRequest[Reading]) -> HttpResponse:
     """Keep the reading while it is filled in."""
     return answer_autosave(request, _desk(request))
 
 
 @door("capture", of=Reading)
 @require_POST
-def reading_give_back(request: HttpRequest) -> HttpResponse:
+def reading_give_back(request: TargetRequest[Reading]) -> HttpResponse:
     """Put the text back into the queue: its reader, or an owner for somebody who is away."""
     taken: Reading = request.target
     if taken.reader_id != request.user.pk and not request.member.can("manage_data"):
@@ -168,7 +167,7 @@ def reading_give_back(request: HttpRequest) -> HttpResponse:
     return redirect("labelling")
 
 
-def _desk(request: HttpRequest) -> Desk:
+def _desk(request: TargetRequest[Reading]) -> Desk:
     """Return the form of the reader's own, unfinished reading; nobody else's, whoever asks: readers stay blind."""
     taken: Reading = request.target
     if taken.reader_id != request.user.pk or taken.finished is not None or request.member.preview:
@@ -183,7 +182,7 @@ def _desk(request: HttpRequest) -> Desk:
     return desk
 
 
-def _finish(request: HttpRequest, desk: Desk, revision: int) -> str:
+def _finish(request: SignedInRequest, desk: Desk, revision: int) -> str:
     report = finish_reading(desk.holder, revision=revision, user=request.user)
     messages.success(request, "Finished: the report is signed." if report else "Finished. Thank you.")
     return desk.leave

@@ -9,7 +9,7 @@ from pydplib.capture import Template, visible_items
 _ROUNDS = 30  # branching opens new questions; a tree is never deeper than its most nested condition
 
 
-def example_answers(template: Template) -> dict[str, Any]:
+def example_answers(template: Template) -> dict[str, object]:
     """Return answers that fill in whatever the form shows: the middle of every range, the first option.
 
     Examples:
@@ -17,7 +17,7 @@ def example_answers(template: Template) -> dict[str, Any]:
         >>> evaluate(builtin("pirads-paper"), example_answers(builtin("pirads-paper"))).ok
         True
     """
-    answers: dict[str, Any] = {}
+    answers: dict[str, object] = {}
     for _ in range(_ROUNDS):
         if not _fill(visible_items(template, answers), answers):
             break

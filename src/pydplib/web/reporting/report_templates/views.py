@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Unpack
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from pydplib.capture import Template, builtin, builtin_names, compare, lint, questionnaire_to_fhir, report_text
 from pydplib.errors import TemplateError
-from pydplib.web.projects.permissions import door
+from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.reporting.forms.answers import form_state
 from pydplib.web.reporting.models import TemplateVersion
 from pydplib.web.reporting.report_templates.example import example_answers
@@ -58,13 +59,13 @@ class TemplateUploadForm(forms.Form):
     )
     note = forms.CharField(required=False, max_length=200, label="Why this version", help_text="For the history.")
 
-    def __init__(self, *arguments: object, **options: object) -> None:
-        super().__init__(*arguments, **options)
-        self.fields["builtin"].choices = [("", "–"), *((name, builtin(name).title) for name in builtin_names())]
+    def __init__(self, data: Posted = None, files: Files = None, **options: Unpack[FormOptions]) -> None:
+        super().__init__(data, files, **options)
+        choice_field(self, "builtin").choices = [("", "–"), *((name, builtin(name).title) for name in builtin_names())]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Ask for exactly one source."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         given = [name for name in ("file", "text", "builtin") if values.get(name)]
         if len(given) != 1:
             raise forms.ValidationError("Give a file, or a text, or choose one of ours: exactly one of the three.")
@@ -78,7 +79,13 @@ class TemplateUploadForm(forms.Form):
         if not file:
             return self
         file.seek(0)
-        filled = TemplateUploadForm({**self.data.dict(), "text": file.read().decode("utf-8", "replace"), "builtin": ""})
+        filled = TemplateUploadForm(
+            {
+                **{name: self.data[name] for name in self.data},
+                "text": file.read().decode("utf-8", "replace"),
+                "builtin": "",
+            }
+        )
         filled.is_valid()
         return filled
 
@@ -92,7 +99,7 @@ class TemplateUploadForm(forms.Form):
 
 
 @door("read_templates")
-def templates(request: HttpRequest) -> HttpResponse:
+def templates(request: ProjectRequest) -> HttpResponse:
     """List the versions of the project's template."""
     versions = versions_of(request.project)
     values = {"versions": versions, "may_edit": request.member.can("edit_templates")}
@@ -100,7 +107,7 @@ def templates(request: HttpRequest) -> HttpResponse:
 
 
 @door("read_templates", of=TemplateVersion)
-def template(request: HttpRequest) -> HttpResponse:
+def template(request: TargetRequest[TemplateVersion]) -> HttpResponse:
     """Show one version: its tree, what the linter says, and what a report would read like."""
     version: TemplateVersion = request.target
     shown = version.template
@@ -115,9 +122,9 @@ def template(request: HttpRequest) -> HttpResponse:
     return render(request, "reporting/template.html", values)
 
 
-def _shown(shown: Template) -> dict[str, Any]:
+def _shown(shown: Template) -> dict[str, object]:
     problems = lint(shown)
-    values: dict[str, Any] = {"template": shown, "problems": problems, "tree": build_tree(shown, problems)}
+    values: dict[str, object] = {"template": shown, "problems": problems, "tree": build_tree(shown, problems)}
     if all(problem.severity != "error" for problem in problems):
         silent = without_person(shown)
         answers = example_answers(silent)
@@ -126,7 +133,7 @@ def _shown(shown: Template) -> dict[str, Any]:
 
 
 @door("read_templates", of=TemplateVersion)
-def template_difference(request: HttpRequest) -> HttpResponse:
+def template_difference(request: TargetRequest[TemplateVersion]) -> HttpResponse:
     """Say what changed from one version to another."""
     version: TemplateVersion = request.target
     other = version_before(version, since=request.GET.get("since", ""))
@@ -141,7 +148,7 @@ def template_difference(request: HttpRequest) -> HttpResponse:
 
 
 @door("read_templates", of=TemplateVersion)
-def template_download(request: HttpRequest) -> HttpResponse:
+def template_download(request: TargetRequest[TemplateVersion]) -> HttpResponse:
     """Give a version as a file: ours, or FHIR."""
     version: TemplateVersion = request.target
     wanted = request.GET.get("format", "toml")
@@ -165,14 +172,14 @@ def template_download(request: HttpRequest) -> HttpResponse:
 
 
 @door("edit_templates")
-def template_new(request: HttpRequest) -> HttpResponse:
+def template_new(request: ProjectRequest) -> HttpResponse:
     """Read an upload and show what it is; nothing is kept until it is accepted."""
     current = request.project.template_version
     compared = current.template if current else None
     if request.method == "POST" and "accept" in request.POST:
         return _accept(request, compared)
     form = TemplateUploadForm(request.POST or None, request.FILES or None)
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "form": form,
         "current": current,
         "breadcrumb": [("Templates", "/templates"), ("New", "")],
@@ -181,8 +188,9 @@ def template_new(request: HttpRequest) -> HttpResponse:
         try:
             upload = read_upload(form.data_of_template(), version=form.cleaned_data["version"], current=compared)
         except TemplateError as error:
-            values["form"] = form.with_text_of_file()
-            values["form"].add_error(None, str(error))
+            form = form.with_text_of_file()
+            form.add_error(None, str(error))
+            values["form"] = form
         else:
             return render(request, "reporting/template_preview.html", values | _preview(upload, form))
     return render(request, "reporting/template_new.html", values, status=422 if form.is_bound else 200)
@@ -197,7 +205,7 @@ def _preview(upload: Upload, form: TemplateUploadForm) -> dict[str, object]:
     }
 
 
-def _accept(request: HttpRequest, compared: Template | None) -> HttpResponse:
+def _accept(request: ProjectRequest, compared: Template | None) -> HttpResponse:
     """Take what was shown; it is read and checked again, whatever the page says."""
     try:
         upload = read_upload(request.POST["accept"].encode("utf-8", "replace"), current=compared)
@@ -213,7 +221,7 @@ def _accept(request: HttpRequest, compared: Template | None) -> HttpResponse:
 
 @door("edit_templates", of=TemplateVersion)
 @require_POST
-def template_use(request: HttpRequest) -> HttpResponse:
+def template_use(request: TargetRequest[TemplateVersion]) -> HttpResponse:
     """Use an older version for new reports again."""
     use_template(request.target, actor=request.user)
     messages.success(request, "New reports are written with this version from now on.")
