@@ -20,7 +20,7 @@ from pydplib.web.auditlog.log import record
 from pydplib.web.intake.pinned import select_rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User
-from pydplib.web.synthetic.figures import SyntheticFigure, drawings
+from pydplib.web.synthetic.figures import SyntheticFigure, drawings, value_names
 from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.synthetic.purchases import snapshot_of
 from pydplib.web.synthetic.tables import columns_of
@@ -75,8 +75,9 @@ def look(user: User, row: SyntheticPurchase, table: SyntheticTable) -> NextToOri
     )
     record(user, "synthetic.original", row.key, project=row.project)
     try:
-        shown = drawings(table, columns_of(table))
-        exact = {figure.label: figure for figure in drawings(table, rows, name="original")}
+        words = value_names(table, snapshot_of(row).template.template)
+        shown = drawings(table, columns_of(table), words=words)
+        exact = {figure.label: figure for figure in drawings(table, rows, name="original", words=words)}
         frame = {name: np.array(values, dtype=object) for name, values in rows.items()}
         report = disclosure_report(table, frame)
     except DataError:
