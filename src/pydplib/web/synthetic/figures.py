@@ -114,6 +114,34 @@ def drawings(
     return found
 
 
+def share_axes(one: SyntheticFigure, other: SyntheticFigure) -> None:
+    """Give two drawings of one figure the same axis of numbers, so that they can be compared by eye."""
+    name = "x" if one.label == CATALOGUE["3"].label else "y"
+    reach: list[float] = []
+    for drawn in (one.figure, other.figure):
+        stacked = np.zeros(1)
+        for trace in drawn.data:
+            if trace.type == "box":
+                reach += [float(end) for end in (*trace.lowerfence, *trace.upperfence)]
+                continue
+            values = np.nan_to_num(np.asarray(trace[name], dtype=float), nan=math.nan)
+            bars = getattr(trace, f"error_{name}", None)
+            half = 0.0 if bars is None or bars.array is None else np.asarray(bars.array, dtype=float)
+            if trace.type == "bar":
+                stacked = stacked + values
+            else:
+                reach += [*(values - half), *(values + half)]
+        reach += [] if stacked.size == 1 else [0.0, *stacked]
+    known = [end for end in reach if math.isfinite(end)]
+    if not known:
+        return
+    low, high = min(known), max(known)
+    room = 0.05 * max(high - low, 1e-9)
+    ends = [low if low == 0 else low - room, high + room]
+    for drawn in (one.figure, other.figure):
+        drawn.update_layout({f"{name}axis": {"range": ends}})
+
+
 def relation_tables(
     table: SyntheticTable, titles: Mapping[str, str], names: ValueNames | None = None
 ) -> list[SyntheticFigure]:

@@ -20,7 +20,7 @@ from pydplib.web.auditlog.log import record
 from pydplib.web.intake.pinned import select_rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User
-from pydplib.web.synthetic.figures import SyntheticFigure, drawings, value_names
+from pydplib.web.synthetic.figures import SyntheticFigure, drawings, share_axes, value_names
 from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.synthetic.purchases import snapshot_of
 from pydplib.web.synthetic.tables import columns_of
@@ -87,6 +87,8 @@ def look(user: User, row: SyntheticPurchase, table: SyntheticTable) -> NextToOri
             "The original cannot be shown now. The reason is withheld, because it may quote data."
         ) from None
     pairs = [(figure, exact[figure.label]) for figure in shown if figure.label in exact]
+    for pair in pairs:
+        share_axes(*pair)
     return NextToOriginal(pairs=pairs, report=report, persons=len(next(iter(rows.values()), [])))
 
 
