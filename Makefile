@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 LONG_ARGS ?=
 
-.PHONY: help run test test-slow test-mutants test-versions check docs man format bench bench-quick lock sbom package clean
+.PHONY: help run test test-slow test-mutants test-versions coverage check docs man format bench bench-quick lock sbom package clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -27,14 +27,11 @@ KEPT := tests/web/ledger tests/web/backups tests/web/test_jobs_show_progress.py 
   tests/web/dashboards/test_dashboards_pay_once.py \
   tests/web/dashboards/test_dashboards_pressed_at_once.py
 
-# What fails beside other tests on a busy machine is tried once more, alone, and said.
-AGAIN = { echo "Again, alone, what failed beside others:"; $(BIN)/python -m pytest --last-failed -m
-
 test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run them.
 	@scripts/setup_system.sh chromium postgresql java groff pango
-	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS) || $(AGAIN) "not slow"; }
+	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)
 	@echo "What the database must keep, again on PostgreSQL:"
-	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 -m "not slow" $(KEPT) $(PYTEST_ARGS) || $(AGAIN) "not slow" $(KEPT); }
+	@PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 -m "not slow" $(KEPT) $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.ready-dev ## Run the long tests in parts: statistics, engines, installations, the platform on PostgreSQL, versions, planted bugs.
 	@scripts/setup_system.sh chromium postgresql mariadb java groff pango nginx
@@ -46,14 +43,18 @@ test-mutants: $(VENV)/.ready-dev ## Plant privacy bugs one by one and check that
 test-versions: ## Run the core's tests on the oldest and the newest versions of its dependencies, in new environments.
 	@scripts/test_versions.sh
 
+coverage: $(VENV)/.ready-dev ## Run the tests and show how much of the library and of the web platform they reach, with floors.
+	@scripts/setup_system.sh chromium postgresql java groff pango
+	@$(BIN)/python scripts/coverage_floors.py $(PYTEST_ARGS)
+
 check: $(VENV)/.ready-dev ## Style, types and the layers of the architecture.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-docs: $(VENV)/.ready-dev ## Build the documentation site into site/, without network.
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q && echo "Written: site (open site/index.html)"
+docs: $(VENV)-docs/.ready ## Build the documentation site into site/, without network, in an environment of its own.
+	@NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build -q && echo "Written: site (open site/index.html)"
 
 man: $(VENV)/.ready-dev ## Write the manual page build/pydplib.1 from the help of every command.
 	@$(BIN)/python scripts/man.py build/pydplib.1 && echo "Written: build/pydplib.1 (read it: man -l build/pydplib.1)"
@@ -76,6 +77,8 @@ lock: ## Resolve the pinned versions anew (needs uv).
 	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/run.lock
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/dev.lock
+	uv pip compile pyproject.toml --extra docs --extra plot --extra notebook --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/docs.lock
 	uv pip compile benchmarks/peers.in --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/bench.lock
 
@@ -83,13 +86,17 @@ sbom: $(VENV)/.ready-run ## Write sbom.json: what `make run` installs, with vers
 	@$(BIN)/python scripts/sbom.py sbom.json && echo "Written: sbom.json"
 
 clean: ## Remove what the commands above made.
-	rm -rf $(VENV) .venv-bench* build dist site sbom.json benchmarks/results/*.partial pydplib-demo pydplib-demo-data \
+	rm -rf $(VENV) $(VENV)-docs .venv-bench* build dist site sbom.json benchmarks/results/*.partial pydplib-demo pydplib-demo-data \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 # A development environment holds everything that a run needs, so it counts as ready for both.
 $(VENV)/.ready-dev: locks/dev.lock pyproject.toml
 	@scripts/setup_venv.sh $(VENV) locks/dev.lock
 	@touch $(VENV)/.ready-dev $(VENV)/.ready-run
+
+$(VENV)-docs/.ready: locks/docs.lock pyproject.toml
+	@scripts/setup_venv.sh $(VENV)-docs locks/docs.lock
+	@touch $(VENV)-docs/.ready
 
 $(VENV)/.ready-run: locks/run.lock pyproject.toml
 	@scripts/setup_venv.sh $(VENV) locks/run.lock

@@ -94,7 +94,7 @@ def summary(lines: Sequence[Line], *, quick: bool, left_out: Sequence[str] = ())
 def finish(name: str, lines: Sequence[Line], options: argparse.Namespace, arguments: Sequence[str] | None) -> int:
     """Write the result file if ``--json`` asks for it; return the exit code: 1 if a full run missed a bar or a line.
 
-    Where a line could not be run (no network for a peer, say), the numbers go into ``NAME.partial`` beside the file:
+    Where a line could not be run (no network for a peer, say), the numbers go into ``NAME.partial`` next to the file:
     what was measured whole before stays, and so do the documents.
     """
     unrun = [] if options.quick else [line for line in lines if line.value is None]

@@ -1,7 +1,7 @@
 """Peers to compare with, in an environment of their own: our dependencies stay light, and theirs do not touch ours.
 
     python = ensure(["opendp", "diffprivlib"])          # makes .venv-bench from locks/bench.lock if need be
-    numbers = run(python, "noise_peers.py", ["20000"])  # a script beside this file, or Python code; prints JSON
+    numbers = run(python, "noise_peers.py", ["20000"])  # a script next to this file, or Python code; prints JSON
 
 A peer is added in ``benchmarks/peers.in``, whose head says how to renew the lock.
 """
@@ -25,7 +25,7 @@ ENVIRONMENT = HERE.parent / ".venv-bench"
 def ensure(names: Sequence[str]) -> Path:
     """Return the Python of the peers' environment, in which all of ``names`` can be imported.
 
-    The environment is made, or made anew after a change of the lock, on first use: a download of some minutes.
+    The environment is made, or made again after a change of the lock, on first use: a download of some minutes.
     ``PYDPLIB_BENCH_ENV`` names another place for it.
 
     Raises:
@@ -48,7 +48,7 @@ def ensure(names: Sequence[str]) -> Path:
 
 
 def run(python: Path, code_or_script: str, args: Sequence[str] = ()) -> Any:
-    """Return what a script (a file name ending in ``.py``, beside this one) or Python code prints, read as JSON.
+    """Return what a script (a file name ending in ``.py``, next to this one) or Python code prints, read as JSON.
 
     The child does not see this package: it runs isolated, with the peers alone.
     """

@@ -1,7 +1,7 @@
 """Seconds that a peer takes for a group-by mean with bounded persons over a Parquet file, as JSON.
 
 Runs in the peer's own environment: python benchmarks/_release_table_peers.py PEER PATH ROWS SECONDS
-After so many seconds by the clock it is stopped, and what it prints is a lower bound.
+After this many seconds by the clock it is stopped, and what it prints is a lower bound.
 Up to three rows of a person count, in 20 public groups, values in [18, 100], epsilon 1. Reading the file counts where
 the peer reads files itself; where it takes rows or frames, they are loaded before the clock starts.
 """

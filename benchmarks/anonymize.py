@@ -315,7 +315,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--peers-python", type=Path, metavar="PATH", help="a Python that has anjana and pycanon")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers there as well")
     parser.add_argument("--quick", action="store_true", help="a tiny made-up table and no peers, to see that it runs")
-    parser.add_argument("--scale", type=float, metavar="ROWS", help="only this: so many rows through DuckDB, e.g. 1e8")
+    parser.add_argument("--scale", type=float, metavar="ROWS", help="only that many rows through DuckDB, e.g. 1e8")
     options = parser.parse_args(arguments)
     named = options.data or (Path(os.environ["PYDPLIB_ADULT"]) if os.environ.get("PYDPLIB_ADULT") else None)
     real = named is not None and not options.quick

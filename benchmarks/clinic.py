@@ -249,7 +249,7 @@ PLANS: dict[str, tuple[Any, dict[str, Any], int, float]] = {
 
 
 def planned(name: str, runs: int) -> tuple[float, float]:
-    """Return the power that the planner predicts, and that of so many simulated studies."""
+    """Return the power that the planner predicts, and that of this many simulated studies."""
     kind, design, n, epsilon = PLANS[name]
     predicted = plan(kind, n=n, epsilon=epsilon, **design).power or 0.0
     if kind == "means":

@@ -179,7 +179,7 @@ def tables(path: Path, size: int, repeats: int, *, judge_plain: bool) -> tuple[l
     return lines, mine
 
 
-PEOPLE, CROWD = 100, 20  # of so many people, one has so many rows; each of the others has 1 to 3
+PEOPLE, CROWD = 100, 20  # of this many people, one has this many rows; each of the others has 1 to 3
 OWNERS = np.repeat(np.arange(PEOPLE), [*(1 + np.arange(PEOPLE - 1) % 3), CROWD])
 
 

@@ -1,6 +1,6 @@
 """Put the numbers of benchmarks/results/*.json into the documents, between their marks.
 
-    python scripts/bench_numbers.py            # writes README.md and docs/**/*.md anew
+    python scripts/bench_numbers.py            # writes README.md and docs/**/*.md again
     python scripts/bench_numbers.py --check    # changes nothing; ends with 1 if a number is not the measured one
 
 A document marks the place, and may choose lines by words that they contain:
@@ -45,7 +45,7 @@ def result(root: Path, name: str) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
-        raise NumbersError(f"{path.name} is damaged: measure anew, or take it from the history.") from None
+        raise NumbersError(f"{path.name} is damaged: measure again, or take it from the history.") from None
     if found["quick"]:
         raise NumbersError(f"{path.name} is of a quick run: nothing in it is a measurement.")
     return found
@@ -65,7 +65,11 @@ def render(root: Path, what: str) -> str:
             raise NumbersError(f"No line of {name} has the words {word!r}.")
     if words:
         lines = [line for line in lines if any(word in line["what"] for word in words)]
-    return "\n" + "\n".join([*_table(lines), "", _origin(found)]) + "\n"
+    shown = [*_table(lines), "", _origin(found)]
+    if not words:  # a whole benchmark is long: folded, with its verdict on the fold
+        fold = f'<details markdown="1"><summary>{name}: {len(lines)} lines, bars met: {_bars(found)}</summary>'
+        shown = [fold, "", *shown, "", "</details>"]
+    return "\n" + "\n".join(shown) + "\n"
 
 
 def _table(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -116,10 +120,13 @@ def _summary(root: Path) -> str:
         if found is None:
             rows.append(f"| `python benchmarks/{name}.py` | | not yet |")
             continue
-        verdicts = [line["met"] for line in found["lines"] if line["met"] is not None]
-        met = f"{sum(verdicts)} of {len(verdicts)}" if verdicts else "none promised"
-        rows.append(f"| `{found['command']}` | {met} | {found['date']} |")
+        rows.append(f"| `{found['command']}` | {_bars(found)} | {found['date']} |")
     return "\n" + "\n".join(rows) + "\n\n"
+
+
+def _bars(found: dict[str, Any]) -> str:
+    verdicts = [line["met"] for line in found["lines"] if line["met"] is not None]
+    return f"{sum(verdicts)} of {len(verdicts)}" if verdicts else "none promised"
 
 
 def filled(root: Path, text: str, where: str = "") -> str:

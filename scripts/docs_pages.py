@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-# MkDocs finds the modules beside a hook only while it loads the hook, so they stand here and not where they work.
+# MkDocs finds the modules next to a hook only while it loads the hook, so they stand here and not where they work.
 from docs_figures import look_script, plotly_script
 from docs_imports import imports_in_words, imports_table, packages_table, rooms_drawing
 from docs_methods import data_types_table, guarantee_sentences, methods_drawing, questions_table, statistics_table
@@ -41,7 +41,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "divergence": divergence,
     "side by side": side_by_side,
 }
-"""What a page may ask for by `<!-- built: NAME -->`; made anew at every build."""
+"""What a page may ask for by `<!-- built: NAME -->`; made again at every build."""
 BUILT = re.compile(r"<!-- built: (.+?) -->")
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 STAND_INS = {
@@ -234,6 +234,11 @@ SETTINGS = {
     "PYDPLIB_ANSWER_SECONDS": "answer_seconds",
     "PYDPLIB_LEAST_EPSILON": "least_epsilon",
     "PYDPLIB_QUESTIONS_PER_DAY": "questions_per_day",
+    "PYDPLIB_ADDRESS": "address",
+    "PYDPLIB_MAIL_URL": "mail_url",
+    "PYDPLIB_MAIL_PASSWORD_FILE": "mail_password",
+    "PYDPLIB_MAIL_FROM": "mail_from",
+    "PYDPLIB_WEBHOOK_URL": "webhook_url",
 }
 """Environment variable of the platform -> the field of its configuration that describes it."""
 CLIENT_SETTINGS = {

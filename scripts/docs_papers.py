@@ -32,7 +32,7 @@ def _compare() -> Any:
 
 
 def printed_and_true() -> str:
-    """Return the epsilon that paper mode prints beside what a record loses."""
+    """Return the epsilon that paper mode prints next to what a record loses."""
     columns = ("query", "noise_factor", "epsilon", "record_epsilon", "sound_epsilon", "guarantee")
     return sheet_markdown(_pirads().sheets[0], columns, title=False) + "\n\n" + figure_html(_pirads().figures()["loss"])
 

@@ -5,20 +5,23 @@
     python scripts/long_tests.py statistics engines      these parts
     python scripts/long_tests.py --list                  the parts and what they run
 
-Each commit begins with another part, so that every part gets its turn where time does not suffice for all. Ends with
-1 if a part failed. A part that was cut has neither passed nor failed.
+Each commit begins with another part, so that every part gets its turn where time does not suffice for all. Tests that
+passed are counted, all others are named, also those of a part that was cut. Ends with 1 if a part failed, or a test of
+one that was cut.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -49,14 +52,78 @@ class Part:
         if self.command:
             return list(self.command)
         chosen = ["-m", self.marker] if self.marker else []
-        return [sys.executable, "-m", "pytest", "-n", "2", "-q", *chosen, *self.folders]
+        return [sys.executable, "-m", "pytest", "-n", "2", "-v", *chosen, *self.folders]
 
 
-# Every folder of tests stands in one of the first four parts, and every test of the platform in one of the three on
+STARTED = re.compile(r"^(tests/\S+?::.+?) *$")
+ENDED = re.compile(r"^\[gw\d+\] \[ *\d+%\] ([A-Z]+) (tests/.+?) *$")
+
+
+@dataclass
+class Outcome:
+    """What became of a part, as far as it got.
+
+    Attributes:
+        part: The part.
+        word: passed, failed, cut or not run.
+        seconds: How long it ran.
+        passed: How many of its tests passed.
+        failed: Those that did not.
+        running: Those that had begun and not ended.
+    """
+
+    part: Part
+    word: str = "not run"
+    seconds: float = 0.0
+    passed: int = 0
+    failed: list[str] = field(default_factory=list)
+    running: list[str] = field(default_factory=list)
+
+    def read(self, line: str) -> bool:
+        """Note what a line of pytest says about a test; tell whether readers should see it."""
+        if ended := ENDED.match(line):
+            word, test = ended.groups()
+            if test in self.running:
+                self.running.remove(test)
+            self.passed += word == "PASSED"
+            if word in ("FAILED", "ERROR"):
+                self.failed.append(test)
+            return word in ("FAILED", "ERROR")
+        if started := STARTED.match(line):
+            self.running.append(started[1])
+            return False
+        return True
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether something failed, before a cut too."""
+        return self.word == "failed" or bool(self.failed)
+
+    def lines(self) -> list[str]:
+        """Return the lines of the summary."""
+        counted = f", {self.passed} tests passed" if self.part.folders and self.word != "not run" else ""
+        first = f"  {self.word:8} {self.seconds / 60:6.1f} min  {self.part.name}{counted}: "
+        found = [first + " ".join(self.part.folders or self.part.command)]
+        found += [f"    FAILED {test}" for test in self.failed]
+        return found + [f"    cut during {test}" for test in self.running if self.word == "cut"]
+
+
+HOSTILE = "tests/spec/engine/test_engine_hostile_cells.py"
+
+
+def _files(folder: str, but: str = "") -> tuple[str, ...]:
+    """Return the files of tests below a folder, but one."""
+    found = (str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob("test_*.py"))
+    return tuple(sorted(path for path in found if path != but))
+
+
+# Every file of tests stands in one part of those for slow tests, and every test of the platform in one of the three on
 # PostgreSQL: tests/unit/test_long_tests.py looks.
 PARTS = (
-    Part("statistics", ("tests/noise", "tests/privacy", "tests/paper", "tests/unit", "tests/mutants", "tests/docs")),
-    Part("engines", ("tests/spec",)),
+    Part("statistics of noise and privacy", ("tests/noise", "tests/privacy", "tests/mutants")),
+    Part("statistics of papers and library", ("tests/paper", "tests/unit", "tests/docs")),
+    Part("engines: hostile cells", (HOSTILE,)),
+    Part("engines: all else", _files("tests/spec", but=HOSTILE)),
     Part("installations", ("tests/packaging",)),
     Part("platform", ("tests/web", "tests/acceptance")),
     Part(
@@ -93,7 +160,7 @@ PARTS = (
             "tests/web/people",
             "tests/web/projects",
             "tests/web/server",
-            *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests/web").glob("test_*.py")),
+            *(path for path in _files("tests/web") if path.count("/") == 2),
         ),
         database="postgres",
         marker="",
@@ -115,22 +182,37 @@ def ordered(parts: Sequence[Part], commit: str) -> list[Part]:
     return [*parts[first:], *parts[:first]]
 
 
-def run(part: Part, seconds: float | None) -> str:
-    """Run one part and return what became of it: passed, failed or cut."""
-    environment = {**os.environ, "PYDPLIB_TEST_DATABASE": part.database}
-    process = subprocess.Popen(part.words(), cwd=ROOT, env=environment, start_new_session=True)
+def run(part: Part, seconds: float | None) -> Outcome:
+    """Run one part, show what its readers should see, and return what became of it."""
+    environment = {**os.environ, "PYDPLIB_TEST_DATABASE": part.database, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        part.words(), cwd=ROOT, env=environment, start_new_session=True, text=True, errors="replace",
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    outcome, begun = Outcome(part), time.monotonic()
+
+    def show() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if outcome.word != "cut" and outcome.read(line.rstrip("\n")):
+                print(line, end="", flush=True)
+
+    reader = threading.Thread(target=show, daemon=True)
+    reader.start()
     try:
-        code = process.wait(seconds)
+        outcome.word = "passed" if process.wait(seconds) == 0 else "failed"
     except subprocess.TimeoutExpired:
+        outcome.word = "cut"
         _end(process)
-        return "cut"
     except KeyboardInterrupt:
         _end(process)
         raise
-    return "passed" if code == 0 else "failed"
+    reader.join(10)  # a server that a test left behind may keep the pipe open
+    outcome.seconds = time.monotonic() - begun
+    return outcome
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[str]) -> None:
     """End a part and what it started: first kindly, so that servers of its tests stop."""
     for sign, patience in ((signal.SIGINT, 30), (signal.SIGKILL, 10)):
         try:
@@ -165,19 +247,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{part.name:42} {' '.join(part.words()[1:])}")
         return 0
     started = time.monotonic()
-    outcomes: list[tuple[Part, str, float]] = []
+    outcomes: list[Outcome] = []
     for part in parts:
         left = None if asked.minutes is None else 60 * asked.minutes - (time.monotonic() - started)
         if left is not None and left < LEAST_SECONDS:
-            outcomes.append((part, "not run", 0.0))
+            outcomes.append(Outcome(part))
             continue
         print(f"\n== {part.name}", flush=True)
-        begun = time.monotonic()
-        outcomes.append((part, run(part, left), time.monotonic() - begun))
+        outcomes.append(run(part, left))
     print("\nLong tests, in the order of this commit:")
-    for part, word, seconds in outcomes:
-        print(f"  {word:8} {seconds / 60:6.1f} min  {part.name}: {' '.join(part.folders or part.command)}")
-    return int(any(word == "failed" for _, word, _ in outcomes))
+    for outcome in outcomes:
+        print("\n".join(outcome.lines()))
+    return int(any(outcome.is_bad for outcome in outcomes))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ settings.load_profile("pydplib")
 
 # Marker -> words in a test's id. Tests that share a server run on one worker, so that it starts once;
 # the scheduler knows ids only, not markers.
+APART = ("::test_every_cell_alone_",)  # take minutes each and share nothing: any worker, in any order
 SERVERS = {"spark": ("spark", "cluster"), "postgres": ("postgres",)}
 
 
@@ -31,7 +32,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByServerOrFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return _server_of(nodeid) or nodeid.split("::", 1)[0]
+            name = nodeid if any(word in nodeid for word in APART) else nodeid.split("::", 1)[0]
+            return _server_of(nodeid) or name
 
     return ByServerOrFile(config, log)
 

@@ -79,7 +79,7 @@ class Download:
 
     Attributes:
         path: The file.
-        certificate_path: Its certificate, as JSON beside it.
+        certificate_path: Its certificate, as JSON next to it.
         certificate: The same as values.
     """
 
@@ -95,8 +95,8 @@ class Recipient:
     Attributes:
         subject: What ``Project.start_attacks`` takes.
         name: Its name.
-        whole_budget: Whether it speaks of a whole budget, not of what was given.
-        epsilon: The loss in all.
+        whole_budget: Whether it is about a whole budget, not about what was given.
+        epsilon: The loss in total.
         delta: The chance by which the guarantee may fail.
         most_success: How often the best guess whether a person is in the data is right at most; a coin has 0.5.
         questions: How many questions it has paid for.

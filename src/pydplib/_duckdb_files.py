@@ -57,7 +57,7 @@ def exact_name(path: str | Path) -> str:
 
 
 def file_or_pattern(source: str | Path) -> str:
-    """Return how DuckDB shall find a source: the file of exactly that name if there is one, else as it stands."""
+    """Return how DuckDB finds a source: the file of exactly that name if there is one, else as it stands."""
     return exact_name(source) if os.path.exists(source) else str(source)
 
 

@@ -345,7 +345,7 @@ class Project:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields that answers may speak of."""
+        """The fields that answers may mention."""
         return tuple(self._offered["fields"])
 
     @property

@@ -46,7 +46,7 @@ class Platform:
     visitor: Callable[..., Visitor]
 
     def run(self, code: str) -> Any:
-        """Run a script beside the server, with Django set up; return what it prints as JSON."""
+        """Run a script next to the server, with Django set up; return what it prints as JSON."""
         begin = f"import sys; sys.path.insert(0, {str(SUPPORT)!r})\nimport json, django; django.setup()\n"
         environment = clean_environment(
             DJANGO_SETTINGS_MODULE="pydplib.web.settings", PYDPLIB_HOME=str(self.served.home), **self.environment

@@ -26,7 +26,7 @@ project = Project.objects.get()
 rule = project.rules.get(audience="third_party")
 print(json.dumps({
     "reports": Report.objects.filter(state="signed").count(), "version": project.data_version,
-    "mended": Report.objects.filter(values__age=60).count(), "fields": rule.fields, "budget": rule.budget,
+    "corrected": Report.objects.filter(values__age=60).count(), "fields": rule.fields, "budget": rule.budget,
     "cap": rule.epsilon_per_question, "chain": bool(verify()),
     "actions": sorted(set(Line.objects.values_list("action", flat=True))),
 }))
@@ -87,7 +87,7 @@ def test_owner_sets_up_imports_920_rows_mends_two_sets_the_policy_and_looks_as_t
         cell.fill(right)
         row.get_by_role("button", name="Check this row again").click()
         page.get_by_text(f"Row {line} is good now.").wait_for()
-    ada.picture("4-mended")
+    ada.picture("4-corrected")
     ada.press("Accept")
     page.get_by_text("920 reports taken in").wait_for()
     assert not list((platform.served.home / "uploads").iterdir()), "the uploaded file is gone"
@@ -129,7 +129,7 @@ def test_owner_sets_up_imports_920_rows_mends_two_sets_the_policy_and_looks_as_t
     assert urlsplit(page.url).path == "/data"
 
     stored = platform.run(STORED)
-    assert (stored["reports"], stored["version"], stored["mended"]) == (920, 1, true["sixty"])
+    assert (stored["reports"], stored["version"], stored["corrected"]) == (920, 1, true["sixty"])
     assert (stored["budget"], stored["cap"], sorted(stored["fields"])) == (1.0, 0.25, ["age", "pirads", "year"])
     assert stored["chain"]
     assert {"hospital.set_up", "import.mend", "import.accept", "door.refuse"} <= set(stored["actions"])

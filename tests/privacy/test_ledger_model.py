@@ -1,4 +1,4 @@
-"""A second, naive book-keeper walks beside both ledgers, and they must agree on every step."""
+"""A second, naive book-keeper walks next to both ledgers: they must agree on every step, whatever the policy says."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from pydplib.budget import (
     Cost,
     Head,
     Limit,
+    Limits,
     MemoryLedger,
     Refusal,
     ReleaseKey,
@@ -80,13 +81,14 @@ class NaiveAccount:
 
 
 class LedgerMachine(RuleBasedStateMachine):
-    """Asks, repeats, shared answers, crashes, reopened files and refusals in any order."""
+    """Asks, repeats, shared answers, crashes, reopened files, refusals and changes of the policy in any order."""
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.ledgers: list[StoreLedger] = []
         self.accounts: dict[str | None, NaiveAccount] = {}
+        self.told: dict[str | None, bool] = {}
         self.payers: dict[str, set[str]] = {}
         self.answers: dict[str, bytes] = {}
         self.pending: list[list[Reservation]] = []
@@ -105,8 +107,14 @@ class LedgerMachine(RuleBasedStateMachine):
             epsilon = lineage if who is None else each
             limit = ApproxDP(epsilon, 1e-6) if approx else PureDP(epsilon)
             self.accounts[who] = NaiveAccount(limit)
+            self.told[who] = True
             for ledger in self.ledgers:
                 ledger.open_account(lineage="reports", recipient=who, limit=limit)
+
+    @rule(who=st.sampled_from((None, *RECIPIENTS)), epsilon=st.sampled_from([0.2, 0.6, 1.2, 1.7]), approx=st.booleans())
+    def change_policy(self, who: str | None, epsilon: float, approx: bool) -> None:
+        self.accounts[who].limit = ApproxDP(epsilon, 1e-6) if approx else PureDP(epsilon)
+        self.told[who] = False
 
     @rule(
         question=st.integers(0, 7), cost=st.sampled_from(COSTS), who=st.sampled_from(RECIPIENTS), finish=st.booleans()
@@ -118,9 +126,12 @@ class LedgerMachine(RuleBasedStateMachine):
         debtors = [] if free else [who] if payers is not None else [who, None]
         granted = all(self.accounts[name].accepts(cost) for name in debtors)
         reservations = []
+        # Whoever brings no limit is bound by the one that the ledger was told last.
+        bring = not (self.told[who] and self.told[None]) or question % 2 == 0
+        limits = Limits.of(recipient=self.accounts[who].limit, data_set=self.accounts[None].limit) if bring else None
         for ledger in self.ledgers:
             try:
-                reservations.append(ledger.reserve(key, recipient=who, role="third_party"))
+                reservations.append(ledger.reserve(key, recipient=who, role="third_party", limits=limits))
                 assert granted
             except BudgetError:
                 assert not granted
@@ -128,6 +139,7 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         for name in debtors:
             self.accounts[name].paid.append(cost)
+            self.told[name] = True
         self.payers.setdefault(key.digest, set()).add(who)
         self.keys[key.digest] = key
         expected = "new" if payers is None else "done" if key.digest in self.answers else "pending"
@@ -206,7 +218,14 @@ def ignores_delta(state: State, cost: Cost, limit: Limit) -> State | Refusal:
     return pay(replace(state, atto_delta=0), cost, limit)
 
 
-@pytest.mark.parametrize("fault", [forgets_rho, one_nano_too_strict, one_nano_too_generous, ignores_delta])
+def forgets_gaussian_noise(state: State, cost: Cost, limit: Limit) -> State | Refusal:
+    outcome = pay(replace(state, nano_gaussian=0) if limit.is_pure else state, cost, limit)
+    return replace(outcome, nano_gaussian=state.nano_gaussian) if isinstance(outcome, State) else outcome
+
+
+@pytest.mark.parametrize(
+    "fault", [forgets_rho, one_nano_too_strict, one_nano_too_generous, ignores_delta, forgets_gaussian_noise]
+)
 def test_model_finds_a_planted_fault(monkeypatch: pytest.MonkeyPatch, fault: Callable[..., State | Refusal]) -> None:
     monkeypatch.setattr(workflow, "pay", fault)
     seek = settings(

@@ -80,6 +80,10 @@ def rechain(db: sqlite3.Connection) -> None:
         previous = entry.hash
 
 
+RAISED = (
+    "UPDATE entries SET body = json_set(body, '$.details.sums.recipient.limit.nano_epsilon', 1000000000000) "
+    "WHERE json_extract(body, '$.kind') = 'share'"
+)
 SWAP = (
     "UPDATE entries SET number = -1 WHERE number = 6",
     "UPDATE entries SET number = 6 WHERE number = 8",
@@ -115,7 +119,7 @@ CHEAPER = {
         pytest.param(sql("DELETE FROM entries WHERE number >= 12"), "who paid for what|sums", id="deleted last rows"),
         pytest.param(sql(*SWAP), "entry 6", id="reordered rows"),
         pytest.param(sql("UPDATE accounts SET nano_epsilon = 0, nano_rho = 0"), "stored sums", id="reset sums"),
-        pytest.param(sql("UPDATE accounts SET limit_nano_epsilon = 1000000000000"), "stored sums", id="raised limit"),
+        pytest.param(sql(RAISED), "entry 13 does not fit the chain|entry 12 does not", id="raised limit"),
         pytest.param(sql("DELETE FROM accounts WHERE recipient = 'uni'"), "stored sums", id="deleted account"),
         pytest.param(
             sql("INSERT INTO payments SELECT digest, 'eve', entry FROM payments LIMIT 1"), "who paid", id="free rider"
@@ -186,8 +190,6 @@ RESET = "UPDATE accounts SET nano_epsilon = 0, nano_rho = 0, atto_delta = 0"
         pytest.param(sql(f"{RESET} WHERE recipient = ''"), "uni", id="data set's sums, asked by another"),
         pytest.param(sql("UPDATE accounts SET nano_rho = 0 WHERE recipient = ''"), "acme", id="rho alone"),
         pytest.param(sql("UPDATE accounts SET nano_epsilon = nano_epsilon - 1"), "acme", id="by one unit"),
-        pytest.param(sql("UPDATE accounts SET limit_nano_epsilon = 1000000000000"), "uni", id="raised limit"),
-        pytest.param(sql("UPDATE accounts SET limit_atto_delta = 1000, limit_atto_conversion = 0"), "acme", id="delta"),
         pytest.param(sql("UPDATE accounts SET version = version + 1"), "acme", id="version"),
     ],
 )
@@ -205,6 +207,14 @@ def test_next_debit_after_changed_sums_is_refused_and_nothing_is_spent(
                 ledger.reserve(key(asked), recipient=asks, role="third_party")
         assert (ledger.accounts(), ledger.head()) == before
         assert ledger.reserve(key(1), recipient="acme", role="third_party").payload == b"answer 1"  # paid before
+
+
+def test_next_debit_after_a_limit_was_raised_in_an_entry_is_refused(file: Path) -> None:
+    edit(file, sql(RAISED))
+    with SqliteLedger(file) as ledger:
+        assert str(ledger.last_limit(lineage="reports", recipient="uni")) == "epsilon 1000"
+        with pytest.raises(LedgerError, match="stored sums are not those of the last entry"):
+            ledger.reserve(key(7), recipient="uni", role="third_party")
 
 
 def without_sums(db: sqlite3.Connection) -> None:

@@ -44,7 +44,8 @@ from pydplib.web.ledger.database import DatabaseLedger
 DatabaseLedger().verify()
 print(json.dumps({
     "spent": {a.recipient: a.nano_epsilon for a in rows.Account.objects.all()},
-    "limit": {a.recipient: a.limit_nano_epsilon for a in rows.Account.objects.all()},
+    "limit": {a.recipient or "": DatabaseLedger().last_limit(lineage=a.lineage, recipient=a.recipient).nano_epsilon
+              for a in DatabaseLedger().accounts()},
     "debits": rows.Payment.objects.count(),
     "reserved": rows.Release.objects.filter(payload__isnull=True).count(),
     "answered": rows.Release.objects.filter(payload__isnull=False).count(),
@@ -105,7 +106,7 @@ def serving(home: WebHome, *, before: str = "") -> Iterator[tuple[int, subproces
         if process.poll() is None:
             process.terminate()
             try:
-                process.wait(timeout=20)
+                process.wait(timeout=120)
             except subprocess.TimeoutExpired:
                 process.kill()
         process.wait()
@@ -137,7 +138,7 @@ class Browser:
             connection.close()
 
     def pay(self, fields: dict[str, str]) -> tuple[int, str, str]:
-        """Look at a price and press the button beside it; status 0 where there is no button any more."""
+        """Look at a price and press the button next to it; status 0 where there is no button any more."""
         status, _, page = self.ask("/analyses/new?" + urlencode(fields))
         assert status == 200, page[:300]
         form = re.search(r'<form method="post" action="/analyses/new".*?</form>', page, re.S)

@@ -50,7 +50,7 @@ def plant(sign_in: Any) -> Planted:
     from pydplib.web.api.tokens import make_token
     from pydplib.web.people import links
     from pydplib.web.people.models import Hospital, User
-    from pydplib.web.people.second_factor import new_recovery_codes
+    from pydplib.web.people.sign_in.second_factor import new_recovery_codes
     from pydplib.web.projects.models import Member
 
     hospital, elsewhere = Hospital.objects.create(name="Here"), Hospital.objects.create(name="There")
@@ -103,8 +103,8 @@ def _desk(owner: Any) -> Any:
     from report_forms import COMPLETE
 
     from pydplib.web.intake.imports.records import accept_rows
-    from pydplib.web.reporting.free_texts import NewText
-    from pydplib.web.reporting.labels import add_texts
+    from pydplib.web.reporting.labels.free_texts import NewText
+    from pydplib.web.reporting.labels.queue import add_texts
 
     project = _project(owner, "Desk", "pirads-2.1")
     row = {**COMPLETE, "histology": False, "patient_id": canary("PATIENT"), "other_findings": canary("FINDINGS")}

@@ -18,7 +18,7 @@ def open_browser() -> Iterator[Any]:
     """Start Chromium, and end it.
 
     Not for longer than a file: while it is open an event loop runs in this thread, and neither Django nor a second
-    Playwright works beside it.
+    Playwright works next to it.
     """
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:

@@ -248,7 +248,7 @@ CASES = [
          {"id": ["a", "a", "b", "c"], "day": [DAY[1], DAY[2], DAY[1], DAY[1]], "site": ["x", "y", "y", None]},
          {**DAYS, "site": dp.Text()}, {"measures": COUNT, "by": {"site": None}, "bound": row("last", "day")},
          [[2]], keys=[("y",)]),
-    Case("Unknown keys: persons per group, each in at most so many groups",
+    Case("Unknown keys: persons per group, each in at most this many groups",
          "Only sampling can bound groups that are not public.",
          {"id": ["a", "a", "b", "c"], "site": ["north", "north", "north", None]}, {"site": dp.Text()},
          {"measures": COUNT, "by": {"site": None}, "bound": Bound("id", 1, mode="sample", max_groups=1, salt="s")},

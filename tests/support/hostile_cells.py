@@ -90,7 +90,7 @@ class Cell:
 
 
 def schema_of(count: int) -> dp.Schema:
-    """Return the schema of so many examples."""
+    """Return the schema of this many examples."""
     columns = {"example": dp.Integer(0, max(1, count - 1)), "part": dp.Category(["clean", "odd"]), **COLUMNS}
     return dp.Schema(columns, person="patient", max_rows_per_person=2, max_groups_per_person=2, name="hostile")
 

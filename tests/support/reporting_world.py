@@ -13,7 +13,7 @@ def make_world(*, readers: int = 1) -> dict[str, Any]:
     from pydplib.policy import DEFAULT_RULES
     from pydplib.web.people.models import Hospital, User
     from pydplib.web.projects.models import Member, Project, Rule, project_key
-    from pydplib.web.reporting.template_versions import add_template
+    from pydplib.web.reporting.report_templates.versions import add_template
 
     hospital = Hospital.objects.get_or_create(name="St. Example")[0]
     project = Project.objects.create(

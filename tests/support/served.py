@@ -54,7 +54,7 @@ class Served:
     def ask(
         self, path: str, method: str = "GET", body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         connection.request(method, path, body=body, headers=dict(headers or {}))
         answer = connection.getresponse()
         got = Answer(answer.status, answer.getheaders(), answer.read())
@@ -68,7 +68,7 @@ class Served:
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=120)
 
 
 def command(*arguments: str) -> list[str]:
@@ -111,8 +111,8 @@ def serving(home: Path, *arguments: str, **environment: str) -> Iterator[Served]
         yield served
         if process.poll() is None:
             process.terminate()
-        process.wait(timeout=20)
-        reader.join(timeout=10)
+        process.wait(timeout=120)
+        reader.join(timeout=60)
     finally:
         watchdog.cancel()
         if process.poll() is None:

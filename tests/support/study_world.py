@@ -19,7 +19,7 @@ def rows_with_canaries(count: int) -> Any:
 
 
 def make_study(owner: Any, *, reports: int = 240) -> Any:
-    """Return a project with so many reports and a published snapshot."""
+    """Return a project with this many reports and a published snapshot."""
     from pydplib.web.intake.imports.records import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.projects.setup import create_project

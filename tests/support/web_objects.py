@@ -215,7 +215,7 @@ def make_analysis(world: World) -> Any:
     release = replace(dp.count([1, 2, 3], epsilon=0.1), key=digest)
     payload = release.to_json().encode()
     receipt = Receipt.of(release, payload, data="snapshot 1", issued="2026-01-01T00:00:00+00:00")
-    # Beside the chain, far from where a real entry would come: what is shown is compared with it.
+    # Next to the chain, far from where a real entry would come: what is shown is compared with it.
     entry = Entry(
         number=10**6 + rows.Entry.objects.count(),
         kind="answer",
@@ -265,7 +265,7 @@ def make_signed_report(world: World) -> Any:
     """A signed report of the radiologist's department."""
     from report_forms import COMPLETE
 
-    from pydplib.web.reporting.drafts import save_draft
+    from pydplib.web.reporting.forms.drafts import save_draft
     from pydplib.web.reporting.signatures import sign_report
 
     report = make_report(world)

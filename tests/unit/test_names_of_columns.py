@@ -87,7 +87,7 @@ def test_the_platform_maps_and_reads_german_names_too() -> None:
     pytest.importorskip("django")
     from pydplib.capture import builtin
     from pydplib.web.intake.imports.columns import guess
-    from pydplib.web.reporting.free_texts import read_texts
+    from pydplib.web.reporting.labels.free_texts import read_texts
 
     columns = ["Fallnummer", "PatNr", "Nachname", "Geb.-Dat.", "Befundnummer", "scanner_id", "Age"]
     mapped = guess(builtin("pirads-paper"), columns)

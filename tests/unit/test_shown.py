@@ -79,7 +79,7 @@ def test_public_results_are_short_words_in_terminal_and_notebook(results):
         assert max(len(line) for line in text.splitlines()) < 400, name
         assert page.startswith("<div") and "<script" not in page, name
     assert repr(results["remaining"]) == "epsilon 1 of 2" or repr(results["remaining"]) == "epsilon 2 of 2"
-    assert repr(results["schema"]).splitlines()[:2] == ["Schema 'reports', every row another person",
+    assert repr(results["schema"]).splitlines()[:2] == ["Schema 'reports', one row per person",
                                                         "  sex  category  f, m"]  # fmt: skip
 
 

@@ -224,7 +224,7 @@ def fault(request: Any, *args: Any, **kwargs: Any) -> Any:
 @pytest.fixture
 def broken_page(monkeypatch: pytest.MonkeyPatch) -> str:
     """A page that fails with a canary in its message and in a local name."""
-    from pydplib.web.projects import views_policy
+    from pydplib.web.projects.policy import views as views_policy
 
     monkeypatch.setattr(views_policy, "render", fault)
     return "/policy"

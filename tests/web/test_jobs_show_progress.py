@@ -55,7 +55,7 @@ def press(kind, address, fields=None, ended=None):
     polls = 'hx-trigger="every 2s"' in page
     shown.append([kind, bool(bar) and polls and (value is None or value[1] == "0")])
     gate.set()
-    for _ in range(400):
+    for _ in range(6000):
         if ended is None or ended():
             return answer
         time.sleep(0.02)

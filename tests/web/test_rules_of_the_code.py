@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 
 from pydplib.policy import ROLES
 
-WEB = Path(__file__).parents[2] / "src" / "pydplib" / "web"
+ROOT = Path(__file__).parents[2]
+WEB = ROOT / "src" / "pydplib" / "web"
 VIEWS = sorted(path for path in WEB.rglob("views*.py"))
 QUERIES = {"objects", "_default_manager", "filter", "exclude", "select_related", "prefetch_related", "values_list"} | {
     "order_by", "aggregate", "annotate", "in_bulk", "bulk_create", "get_or_create", "update_or_create"
@@ -85,3 +87,10 @@ def test_every_hook_is_answered_and_every_app_has_its_own_configuration() -> Non
     ours = [each for each in apps.get_app_configs() if each.name.startswith("pydplib.")]
     assert [each.name for each in ours if type(each).__module__ != f"{each.name}.apps"] == []
     assert [name for name, hook in vars(hooks).items() if isinstance(hook, hooks.Hook) and not hook._answers] == []
+
+
+def test_decision_12_lists_the_layers_that_are_checked() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = [each["layers"] for each in contracts if each.get("containers") == ["pydplib.web"]]
+    rows = re.findall(r"^  \| (`.*?) \|", (ROOT / "docs/adr/0012-platform-of-small-apps.md").read_text(), flags=re.M)
+    assert [set(re.findall(r"`(\w+)`", row)) for row in rows] == [set(layer.split(" | ")) for layer in layers]

@@ -355,7 +355,7 @@ def anonymize_relation(
     import duckdb
 
     target = None if output is None else read_output(output)
-    # Beside the output, whose disk has to be large enough anyway: whole files are then moved, not copied.
+    # Next to the output, whose disk has to be large enough anyway: whole files are then moved, not copied.
     with tempfile.TemporaryDirectory(prefix=".pydplib-", dir=None if target is None else target.parent) as made:
         folder = Path(made)
         relation = _open(table, folder) if isinstance(table, str | Path) else table

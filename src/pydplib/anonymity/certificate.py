@@ -89,7 +89,7 @@ class Certificate(Shown):
         if self.k < 1:
             return NoGuarantee("nothing was released, so there is nothing to protect")
         named = [f"{s.model} of {s.sensitive}" if s.sensitive else s.model for s in self.statements]
-        # With earlier releases beside it, somebody may be narrowed down further than this table alone allows.
+        # With earlier releases next to it, somebody may be narrowed down further than this table alone allows.
         together = [int(s.value) for s in self.statements if s.model.endswith(f"-anonymity{TOGETHER}")]
         others = tuple(name for name in named if not name.endswith(("-anonymity", f"-anonymity{TOGETHER}")))
         return KAnonymous(min([self.k, *together]), others)

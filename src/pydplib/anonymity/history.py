@@ -206,7 +206,7 @@ def read_history(
 
 def _common_key(traces: Sequence[Trace | LazyTrace]) -> tuple[bytes, bool]:
     """Return the key under which all releases tell the same people again."""
-    # A release of this session can be hashed anew under any key; one from a file cannot.
+    # A release of this session can be hashed again under any key; one from a file cannot.
     fixed = [trace for trace in traces if isinstance(trace, Trace)] or traces[:1]
     if len({trace.key for trace in fixed}) > 1:
         raise ParameterError(

@@ -47,15 +47,14 @@ class Pseudonym:
     def names(self, column: str, values: Sequence[Any]) -> list[str | None]:
         """Return the consistent pseudonym of every value; a missing one stays missing."""
         assert self.key is not None
-        out: list[str | None] = []
-        for value in values:
-            if value is None:
-                out.append(None)
-                continue
-            # Column and kind are part of the message: equal texts in two columns get unrelated pseudonyms.
-            message = f"{column}\x1f{type(value).__name__}\x1f{value}".encode()
-            out.append(self.prefix + hmac.digest(self.key, message, "sha256").hex()[:32])
-        return out
+        key, prefix, digest = self.key, self.prefix, hmac.digest
+        # Column and kind are part of the message: equal texts in two columns get unrelated pseudonyms.
+        return [
+            None
+            if value is None
+            else prefix + digest(key, f"{column}\x1f{type(value).__name__}\x1f{value}".encode(), "sha256").hex()[:32]
+            for value in values
+        ]
 
     def fresh(self, number: int) -> list[str]:
         """Return unrelated random pseudonyms."""

@@ -7,12 +7,12 @@ from pydplib.budget.composition import parallel, sequential
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, canonical_json
 from pydplib.budget.ledger import Ledger, Quote
+from pydplib.budget.limits import Limits
 from pydplib.budget.memory import MemoryLedger
 from pydplib.budget.rules import Bar, Limit, Refusal, Remaining, State, can_pay, pay, remaining, spent
 from pydplib.budget.sqlite import SqliteLedger
 from pydplib.budget.store import Account, Store, StoredRelease
 from pydplib.budget.store_ledger import StoreLedger
-from pydplib.budget.today import Today
 from pydplib.budget.units import exact
 from pydplib.budget.workflow import Reservation
 from pydplib.guarantee import zcdp_epsilon
@@ -25,6 +25,7 @@ __all__ = [
     "Head",
     "Ledger",
     "Limit",
+    "Limits",
     "MemoryLedger",
     "Quote",
     "Refusal",
@@ -36,7 +37,6 @@ __all__ = [
     "Store",
     "StoreLedger",
     "StoredRelease",
-    "Today",
     "can_pay",
     "canonical_json",
     "exact",

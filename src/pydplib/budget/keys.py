@@ -57,6 +57,8 @@ class ReleaseKey:
     question: Mapping[str, Any]
     cost: Cost
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = field(default="", init=False, repr=False, compare=False)
+    """The SHA-256 of all of it: the name of the release in ledger, cache and receipts."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lineage", check_name("lineage", self.lineage))
@@ -64,6 +66,7 @@ class ReleaseKey:
         # A copy in plain values: a list that the caller changes later must not change the key.
         object.__setattr__(self, "question", json.loads(canonical_json(dict(self.question))))
         object.__setattr__(self, "parameters", json.loads(canonical_json(dict(self.parameters))))
+        object.__setattr__(self, "digest", sha256_hex(self.canonical))
 
     @property
     def question_json(self) -> str:
@@ -87,11 +90,6 @@ class ReleaseKey:
                 "snapshot": self.snapshot,
             }
         )
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of all of it: the name of the release in ledger, cache and receipts."""
-        return sha256_hex(self.canonical)
 
 
 _IDENTITIES = ("recipient", "lineage")
@@ -119,7 +117,7 @@ def _fits(name: object) -> TypeGuard[str]:
 
 
 def _folded(name: str) -> str:
-    # Twice: folding can make text that composes anew, and composing can make text that folds.
+    # Twice: folding can make text that composes again, and composing can make text that folds.
     for _ in range(2):
         name = unicodedata.normalize("NFKC", name).casefold()
     return " ".join(unicodedata.normalize("NFKC", name).split())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from pydplib.budget.chain import Entry, Head
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey
+from pydplib.budget.limits import Limits
 from pydplib.budget.rules import Bar, Limit, Refusal, Remaining, State, add, pay, remaining
 from pydplib.budget.store import Account
-from pydplib.budget.today import Today
 from pydplib.budget.units import Amount
 from pydplib.budget.workflow import Reservation
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
@@ -63,6 +65,10 @@ class Quote:
 class Ledger(Protocol):
     """Who was told how much: budgets, debits, the cache of releases and the chain that proves it."""
 
+    def reading(self) -> AbstractContextManager[None]:
+        """Let what is read inside be one state of the ledger, where reading costs something; nothing is written."""
+        ...
+
     def open_account(
         self,
         *,
@@ -75,16 +81,31 @@ class Ledger(Protocol):
         """Open a budget for a recipient, or without one the lineage's own; again with the same limit: no change."""
         ...
 
+    def open_accounts(
+        self, *, lineage: str, limits: Mapping[str | None, PureDP | ApproxDP | LocalDP], role: str | None = None
+    ) -> list[Account]:
+        """Open several budgets in one transaction: recipient, or none for the lineage's own -> limit."""
+        ...
+
     def change_limit(
         self, *, lineage: str, limit: PureDP | ApproxDP | LocalDP, by: str, recipient: str | None = None
     ) -> Account:
-        """Change the epsilon of a budget by an act of the owner; what was spent stays spent."""
+        """Write down another limit by an act of the owner, for those who pay without a policy; nothing is refunded."""
         ...
 
-    def reserve(self, key: ReleaseKey, *, recipient: str, role: str, today: Today | None = None) -> Reservation:
+    def reserve(
+        self,
+        key: ReleaseKey,
+        *,
+        recipient: str,
+        role: str,
+        limits: Limits | None = None,
+        look_first: bool = True,
+    ) -> Reservation:
         """Find or pay for a release; raises ``BudgetError`` with asked and left.
 
-        ``today`` are terms that may be stricter than what was opened; they bind in the same transaction.
+        ``limits`` are those of the policy of the day; they bind in the same transaction. ``look_first`` looks for a
+        stored answer before the write lock is taken.
         """
         ...
 
@@ -98,6 +119,14 @@ class Ledger(Protocol):
 
     def quote(self, key: ReleaseKey, *, recipient: str) -> Quote:
         """Return what the question would cost, without spending."""
+        ...
+
+    def is_paid(self, key: ReleaseKey, *, recipient: str) -> bool:
+        """Tell whether a recipient has paid for this release already: asking again is free."""
+        ...
+
+    def stored(self, key: ReleaseKey, *, recipient: str) -> bytes | None:
+        """Return the answer that a recipient has paid for before, if it is there; reads only."""
         ...
 
     def is_paid_by_data_set(self, key: ReleaseKey) -> bool:
@@ -117,11 +146,17 @@ class Ledger(Protocol):
         ...
 
     def remaining(self, *, lineage: str, recipient: str | None = None, relation: Relation = "add_remove") -> Remaining:
-        """Return what is left of a budget. The lineage's own (no recipient) is for the owner's eyes only."""
+        """Return what is left of the limit told last. The lineage's own (no recipient) is for the owner's eyes only."""
+        ...
+
+    def last_limit(
+        self, *, lineage: str, recipient: str | None = None, relation: Relation = "add_remove"
+    ) -> Limit | None:
+        """Return the limit that the ledger was told last about a budget; none if it is not open."""
         ...
 
     def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
-        """Return the budgets."""
+        """Return what was spent of the budgets."""
         ...
 
     def entries(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Entry]:

@@ -38,11 +38,11 @@ class MemoryStore:
 
     def add_account(self, account: Account) -> None:
         """Insert a new account."""
-        self.by_account[account.lineage, account.recipient, account.limit.relation] = account
+        self.by_account[account.lineage, account.recipient, account.relation] = account
 
     def save_account(self, account: Account, *, expected: int) -> bool:
         """Write an account where its version is still ``expected``."""
-        name = (account.lineage, account.recipient, account.limit.relation)
+        name = (account.lineage, account.recipient, account.relation)
         if self.by_account[name].version != expected:
             return False
         self.by_account[name] = account

@@ -23,6 +23,9 @@ Canonne, Kamath and Steinke (2020) needs to bound E[(1 - e^(epsilon - L))+; (b)]
 end within (a), L <= epsilon and that term is 0. Mechanisms with delta_i add the sum of delta_i. One order serves all
 courses: taking the best order of each course would need a delta for each order. It is a filter, not an
 odometer: it says "within the limit", not "so much was lost".
+
+Where a policy changes the limit between two debits, everything up to the last debit is within the limit of that debit:
+the sums only grow, so what is within it at the end was within it at every step before.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ Why: TypeAlias = Literal["no_dp", "relation", "not_pure", "epsilon", "delta"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Limit(Shown):
-    """What an account may spend, in whole units rounded down; fixed when the account is opened.
+    """What an account may spend, in whole units rounded down: given by the policy, checked at every debit.
 
     Args:
         relation: The one neighbouring relation that the account sums.
@@ -105,6 +108,10 @@ class Limit(Shown):
     def is_pure(self) -> bool:
         """Whether this is a ``PureDP`` account."""
         return self.atto_delta == 0
+
+    def exceeds(self, other: Limit) -> bool:
+        """Return whether it allows something that another limit does not."""
+        return self.nano_epsilon > other.nano_epsilon or self.atto_delta > other.atto_delta
 
     @property
     def most_nano_rho(self) -> int:
@@ -279,7 +286,7 @@ def remaining(state: State, limit: Limit) -> Remaining:
     """Return the largest single question that can still be paid."""
     basic = limit.nano_epsilon - state.nano_epsilon if state.is_pure and state.nano_epsilon is not None else 0
     if limit.is_pure:
-        return Remaining(limit, max(0, basic), 0)
+        return Remaining(limit, 0 if state.atto_delta else max(0, basic), 0)
     # rho(e) = ceil(e^2 / 2e9) <= left  <=>  e <= floor(sqrt(2e9 left)), in nano-units.
     rho_left = max(0, limit.most_nano_rho - state.nano_rho)
     by_rho = math.isqrt(2 * NANO * rho_left)
@@ -336,7 +343,9 @@ def _why_not(state: State, cost: Cost, limit: Limit) -> Why | None:
     if limit.is_pure:
         if cost.nano_epsilon is None or cost.atto_delta:
             return "not_pure"
-        return None if after.nano_epsilon is not None and after.nano_epsilon <= limit.nano_epsilon else "epsilon"
+        # A policy with a delta may have paid for Gaussian noise before: then no pure limit holds any more.
+        pure = after.nano_epsilon if after.is_pure and not after.atto_delta else None
+        return None if pure is not None and pure <= limit.nano_epsilon else "epsilon"
     if after.atto_delta + limit.atto_conversion > limit.atto_delta:
         return "delta"
     if after.is_pure and after.nano_epsilon is not None and after.nano_epsilon <= limit.nano_epsilon:

@@ -11,7 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pydplib.budget.sqlite_store import FORMAT, OLD_FORMAT, SCHEMA, VIEW_OF_OLD, upgrade
+from pydplib.budget.sqlite_store import (
+    FORMAT,
+    SCHEMA,
+    VIEW_WITHOUT_GAUSSIAN,
+    WITH_LIMITS,
+    WITHOUT_GAUSSIAN,
+    upgrade,
+)
 from pydplib.errors import LedgerError
 
 _LOG = logging.getLogger("pydplib.budget")
@@ -60,7 +67,7 @@ def open_to_read(path: Path, *, busy_seconds: float) -> tuple[sqlite3.Connection
         try:
             _is_empty(db)
         except sqlite3.OperationalError:
-            # SQLite cannot put its shared-memory file beside it: then nobody else writes it either.
+            # SQLite cannot put its shared-memory file next to it: then nobody else writes it either.
             db.close()
             newest = path.with_name(path.name + "-wal")
             if newest.exists() and newest.stat().st_size:
@@ -70,8 +77,8 @@ def open_to_read(path: Path, *, busy_seconds: float) -> tuple[sqlite3.Connection
                 ) from None
             db = sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
         name = _read_name(db, path)
-        if _format(db) == OLD_FORMAT:
-            db.execute(VIEW_OF_OLD)
+        if _format(db) == WITHOUT_GAUSSIAN:
+            db.execute(VIEW_WITHOUT_GAUSSIAN)
         return db, name
     except BaseException:
         db.close()
@@ -124,7 +131,7 @@ def _read_name(db: sqlite3.Connection, path: Path) -> str:
         if "locked" in str(error) or "busy" in str(error):
             raise
         meta = {}
-    if meta.get("format") not in (FORMAT, OLD_FORMAT) or not meta.get("name"):
+    if meta.get("format") not in (FORMAT, WITH_LIMITS, WITHOUT_GAUSSIAN) or not meta.get("name"):
         raise LedgerError(f"'{path.name}' is not a pydplib ledger. Check the path, or restore a backup.")
     return str(meta["name"])
 
@@ -134,12 +141,13 @@ def _format(db: sqlite3.Connection) -> str:
 
 
 def _bring_up_to_date(db: sqlite3.Connection) -> None:
-    """Give a file of the old format the column that it lacks; two processes that try at once do it once."""
-    if _format(db) != OLD_FORMAT:
+    """Give a file of an earlier format the columns of today; two processes that try at once do it once."""
+    if _format(db) == FORMAT:
         return
     with transaction(db):
-        if _format(db) == OLD_FORMAT:
-            upgrade(db)
+        written = _format(db)
+        if written != FORMAT:
+            upgrade(db, written)
 
 
 @contextmanager

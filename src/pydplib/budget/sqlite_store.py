@@ -8,13 +8,15 @@ from contextlib import closing
 from typing import Any
 
 from pydplib.budget.chain import GENESIS, Entry
-from pydplib.budget.rules import Limit, State
+from pydplib.budget.rules import State
 from pydplib.budget.store import Account, StoredRelease
 from pydplib.guarantee import Relation
 
-FORMAT = "pydplib-ledger/2"
-OLD_FORMAT = "pydplib-ledger/1"
-"""Files without the sum of rho of what has no pure epsilon: brought up to date before they are written."""
+FORMAT = "pydplib-ledger/3"
+WITH_LIMITS = "pydplib-ledger/2"
+"""Files whose accounts have a limit, which no debit reads any more: brought up to date before they are written."""
+WITHOUT_GAUSSIAN = "pydplib-ledger/1"
+"""Files that also lack the sum of rho of what has no pure epsilon."""
 
 # The triggers keep honest programs honest: rows are only added, sums only grow, an answer is written once.
 # Whoever edits the file by other means breaks the chain of hashes instead.
@@ -32,9 +34,6 @@ CREATE TABLE accounts (
     lineage TEXT NOT NULL,
     recipient TEXT NOT NULL,  -- empty: the lineage's own
     relation TEXT NOT NULL,
-    limit_nano_epsilon INTEGER NOT NULL,
-    limit_atto_delta INTEGER NOT NULL,
-    limit_atto_conversion INTEGER NOT NULL,
     nano_epsilon INTEGER,     -- of what has a pure one; null: not known, in files of an earlier format
     nano_rho INTEGER NOT NULL,
     atto_delta INTEGER NOT NULL,
@@ -71,7 +70,6 @@ CREATE TRIGGER accounts_grow BEFORE UPDATE ON accounts
 WHEN NEW.nano_rho < OLD.nano_rho OR NEW.atto_delta < OLD.atto_delta OR NEW.version != OLD.version + 1
   OR (OLD.nano_epsilon IS NULL AND NEW.nano_epsilon IS NOT NULL) OR NEW.nano_epsilon < OLD.nano_epsilon
   OR (NEW.nano_epsilon IS NOT NULL AND NEW.nano_gaussian < OLD.nano_gaussian)
-  OR NEW.limit_atto_delta != OLD.limit_atto_delta OR NEW.limit_atto_conversion != OLD.limit_atto_conversion
   OR NEW.lineage != OLD.lineage OR NEW.recipient != OLD.recipient OR NEW.relation != OLD.relation
 BEGIN SELECT raise(ABORT, 'nothing is ever refunded'); END;
 CREATE TRIGGER releases_remain BEFORE DELETE ON releases BEGIN SELECT raise(ABORT, 'releases are never deleted'); END;
@@ -83,22 +81,25 @@ CREATE TRIGGER payments_stay BEFORE UPDATE ON payments BEGIN SELECT raise(ABORT,
 CREATE TRIGGER payments_remain BEFORE DELETE ON payments BEGIN SELECT raise(ABORT, 'payments are never deleted'); END;
 """.replace("{genesis}", GENESIS)
 
-_ACCOUNT = (
-    "lineage, recipient, relation, limit_nano_epsilon, limit_atto_delta, limit_atto_conversion, "
-    "version, nano_epsilon, nano_rho, atto_delta, nano_gaussian"
-)
+_ACCOUNT = "lineage, recipient, relation, version, nano_epsilon, nano_rho, atto_delta, nano_gaussian"
 _RELEASE = "digest, lineage, snapshot, question, payload, answer"
 
 
-VIEW_OF_OLD = "CREATE TEMP VIEW accounts AS SELECT *, 0 AS nano_gaussian FROM main.accounts"
-"""Lets a file of the old format be read as it is, without a change to it."""
+VIEW_WITHOUT_GAUSSIAN = "CREATE TEMP VIEW accounts AS SELECT *, 0 AS nano_gaussian FROM main.accounts"
+"""Lets a file of the first format be read as it is, without a change to it."""
 
 
-def upgrade(db: sqlite3.Connection) -> None:
-    """Bring a file of the old format up to date, in the caller's transaction; sums stay as they are."""
+def upgrade(db: sqlite3.Connection, written: str) -> None:
+    """Bring a file of an earlier format up to date, in the caller's transaction; sums stay as they are.
+
+    The limits that it was opened with stay in its entries.
+    """
     trigger = next(part for part in SCHEMA.split("CREATE TRIGGER ") if part.startswith("accounts_grow "))
     db.execute("DROP TRIGGER IF EXISTS accounts_grow")
-    db.execute("ALTER TABLE accounts ADD COLUMN nano_gaussian INTEGER NOT NULL DEFAULT 0")
+    if written == WITHOUT_GAUSSIAN:
+        db.execute("ALTER TABLE accounts ADD COLUMN nano_gaussian INTEGER NOT NULL DEFAULT 0")
+    for column in ("limit_nano_epsilon", "limit_atto_delta", "limit_atto_conversion"):
+        db.execute(f"ALTER TABLE accounts DROP COLUMN {column}")
     db.execute(f"CREATE TRIGGER {trigger}")
     db.execute("UPDATE meta SET value = ? WHERE key = 'format'", (FORMAT,))
 
@@ -120,14 +121,11 @@ class SqliteStore:
     def add_account(self, account: Account) -> None:
         """Insert a new account."""
         self._db.execute(
-            f"INSERT INTO accounts ({_ACCOUNT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            f"INSERT INTO accounts ({_ACCOUNT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
             (
                 account.lineage,
                 account.recipient or "",
-                account.limit.relation,
-                account.limit.nano_epsilon,
-                account.limit.atto_delta,
-                account.limit.atto_conversion,
+                account.relation,
                 account.version,
                 account.state.nano_epsilon,
                 account.state.nano_rho,
@@ -139,10 +137,9 @@ class SqliteStore:
     def save_account(self, account: Account, *, expected: int) -> bool:
         """Write an account where its version is still ``expected``."""
         done = self._db.execute(
-            "UPDATE accounts SET limit_nano_epsilon = ?, nano_epsilon = ?, nano_rho = ?, atto_delta = ?, "
-            "nano_gaussian = ?, version = ? WHERE lineage = ? AND recipient = ? AND relation = ? AND version = ?",
+            "UPDATE accounts SET nano_epsilon = ?, nano_rho = ?, atto_delta = ?, nano_gaussian = ?, version = ? "
+            "WHERE lineage = ? AND recipient = ? AND relation = ? AND version = ?",
             (
-                account.limit.nano_epsilon,
                 account.state.nano_epsilon,
                 account.state.nano_rho,
                 account.state.atto_delta,
@@ -150,7 +147,7 @@ class SqliteStore:
                 account.version,
                 account.lineage,
                 account.recipient or "",
-                account.limit.relation,
+                account.relation,
                 expected,
             ),
         )
@@ -237,5 +234,5 @@ class SqliteStore:
 
 
 def _account(row: tuple[Any, ...]) -> Account:
-    lineage, recipient, relation, epsilon, delta, conversion, version, *state = row
-    return Account(lineage, recipient or None, Limit(relation, epsilon, delta, conversion), State(*state), version)
+    lineage, recipient, relation, version, *state = row
+    return Account(lineage, recipient or None, relation, State(*state), version)

@@ -13,26 +13,25 @@ from pydplib.guarantee import Relation
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A budget and what was spent of it.
+    """What was spent of a budget. What may be spent is not here: the policy of the day says it at every debit.
 
     Args:
         lineage: The tables that it is about.
         recipient: Whose budget; none for the lineage's own, over all recipients.
-        limit: What may be spent.
+        relation: The one neighbouring relation that it sums.
         state: What was spent.
         version: Counts the changes; a conditional update on it never loses one.
     """
 
     lineage: str
     recipient: str | None
-    limit: Limit
+    relation: Relation
     state: State
     version: int = 0
 
-    @property
-    def sums(self) -> dict[str, Any]:
-        """Limit, sums and version as plain values, for the entry that wrote them: the next debit compares."""
-        return {"limit": self.limit.to_dict(), "spent": self.state.to_dict(), "version": self.version}
+    def sums(self, limit: Limit) -> dict[str, Any]:
+        """Return sums and version as plain values, and the limit they were within: the next debit compares."""
+        return {"limit": limit.to_dict(), "spent": self.state.to_dict(), "version": self.version}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class Store(Protocol):
         ...
 
     def save_account(self, account: Account, *, expected: int) -> bool:
-        """Write limit, state and version where the stored version is still ``expected``; tell whether it was."""
+        """Write state and version where the stored version is still ``expected``; tell whether it was."""
         ...
 
     def get_release(self, digest: str) -> StoredRelease | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +14,11 @@ from pydplib.budget.chain import Entry, Head, Kind
 from pydplib.budget.costs import Cost, check_relation
 from pydplib.budget.keys import ReleaseKey, check_name
 from pydplib.budget.ledger import Quote
+from pydplib.budget.limits import Limits
 from pydplib.budget.rules import Limit, Remaining, State, remaining
 from pydplib.budget.store import Account, Store
-from pydplib.budget.today import Today
 from pydplib.budget.units import Amount
-from pydplib.budget.verify import check_sums, check_unopened, sums_of, verify_store
+from pydplib.budget.verify import check_sums, check_unopened, last_limit, sums_of, verify_store
 from pydplib.budget.workflow import Refused, Reservation
 from pydplib.errors import BudgetError, ParameterError
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
@@ -51,6 +52,11 @@ class StoreLedger(ABC):
         """Return an entry's details with the ledger's name, so that the chain knows whose it is."""
         return {**details, "ledger": self.name}
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let what is read inside be one state of the ledger, where reading costs something; nothing is written."""
+        yield
+
     def open_account(
         self,
         *,
@@ -62,7 +68,8 @@ class StoreLedger(ABC):
     ) -> Account:
         """Open a budget for a recipient, or without one the lineage's own over all recipients.
 
-        Opening it again with the same limit changes nothing, so a notebook may run twice.
+        Opening it again with the same limit changes nothing, so a notebook may run twice. The limit is written down; it
+        binds whoever pays without limits of their own (``reserve``).
 
         Args:
             lineage: All tables that may share persons.
@@ -71,42 +78,66 @@ class StoreLedger(ABC):
             delta_conversion: The part of delta for the zCDP conversion; by default one half.
             role: The recipient's role, for the record; a session without one takes it over (``role_of``).
         """
-        if role is not None:
-            check_name("role", role)
-        lineage, recipient = _who(lineage, recipient)
         wanted = Limit.of(limit, delta_conversion=delta_conversion)
-        whose = f"for '{recipient}'" if recipient else "for the data set"
+        return self._open_all(lineage, [(recipient, wanted, role)])[0]
+
+    def open_accounts(
+        self, *, lineage: str, limits: Mapping[str | None, PureDP | ApproxDP | LocalDP], role: str | None = None
+    ) -> list[Account]:
+        """Open several budgets in one transaction: recipient, or none for the lineage's own -> limit.
+
+        Args:
+            lineage: All tables that may share persons.
+            limits: Whose budget -> its limit, in the order in which they are entered.
+            role: The role of the recipients, for the record.
+        """
+        wanted = {whose: Limit.of(limit) for whose, limit in limits.items()}
+        return self._open_all(lineage, [(who, limit, role if who else None) for who, limit in wanted.items()])
+
+    def _open_all(self, lineage: str, wanted: Iterable[tuple[str | None, Limit, str | None]]) -> list[Account]:
+        named = []
+        for recipient, limit, role in wanted:
+            if role is not None:
+                check_name("role", role)
+            named.append((*_who(lineage, recipient), limit, role))
+        name = self.name
         with self._transaction() as store:
-            found = store.get_account(lineage, recipient, wanted.relation)
-            if found is not None:
-                if found.limit == wanted:
-                    return found
-                raise BudgetError(
-                    f"A budget {whose} is open with another limit ({found.limit}). Asked for {wanted}. "
-                    "Use the same limit, or let the owner change it with change_limit().",
-                    asked=str(wanted),
-                )
-            check_unopened(store, lineage, recipient, wanted.relation)
-            account = Account(lineage, recipient, wanted, State())
-            store.add_account(account)
-            workflow.append(
-                store,
-                "open",
-                lineage,
-                self._now(),
-                recipient=recipient,
-                role=role,
-                details=self._signed({"limit": wanted.to_dict(), "sums": sums_of([account])}),
+            return [self._open_one(store, name, *each) for each in named]
+
+    def _open_one(
+        self, store: Store, name: str, lineage: str, recipient: str | None, wanted: Limit, role: str | None
+    ) -> Account:
+        found = store.get_account(lineage, recipient, wanted.relation)
+        if found is not None:
+            last = last_limit(store, lineage, recipient, wanted.relation)
+            if last == wanted:
+                return found
+            whose = f"for '{recipient}'" if recipient else "for the data set"
+            raise BudgetError(
+                f"A budget {whose} is open with another limit ({last}). Asked for {wanted}. "
+                "Use the same limit, or let the owner change it with change_limit().",
+                asked=str(wanted),
             )
-            return account
+        check_unopened(store, lineage, recipient, wanted.relation)
+        account = Account(lineage, recipient, wanted.relation, State())
+        store.add_account(account)
+        workflow.append(
+            store,
+            "open",
+            lineage,
+            self._now(),
+            recipient=recipient,
+            role=role,
+            details={"limit": wanted.to_dict(), "sums": sums_of([(account, wanted)]), "ledger": name},
+        )
+        return account
 
     def change_limit(
         self, *, lineage: str, limit: PureDP | ApproxDP | LocalDP, by: str, recipient: str | None = None
     ) -> Account:
-        """Change the epsilon of a budget by an act of the owner; what was spent stays spent.
+        """Write down another limit by an act of the owner, for those who pay without a policy; nothing is refunded.
 
-        The type of the account and its delta were fixed at opening. From then on the guarantee of all releases
-        together is the new limit.
+        Its type and its delta stay. From then on the guarantee of all releases together is the new limit.
 
         Args:
             lineage: All tables that may share persons.
@@ -121,37 +152,50 @@ class StoreLedger(ABC):
             found = store.get_account(lineage, recipient, wanted.relation)
             if found is None:
                 raise BudgetError("This budget is not open, so its limit cannot be changed. Use open_account().")
-            if found.limit.atto_delta != wanted.atto_delta:
+            last = check_sums(store, found)
+            if last.atto_delta != wanted.atto_delta:
                 raise ParameterError("Type and delta of a budget are fixed when it is opened: change its epsilon only.")
-            changed = replace(found.limit, nano_epsilon=wanted.nano_epsilon)
-            account = replace(found, limit=changed, version=found.version + 1)
-            check_sums(store, found)
+            changed = replace(last, nano_epsilon=wanted.nano_epsilon)
+            account = replace(found, version=found.version + 1)
             workflow.save(store, account)
-            details = self._signed({"limit": changed.to_dict(), "by": by, "sums": sums_of([account])})
+            details = self._signed({"limit": changed.to_dict(), "by": by, "sums": sums_of([(account, changed)])})
             workflow.append(store, "limit", lineage, self._now(), recipient=recipient, details=details)
             return account
 
-    def reserve(self, key: ReleaseKey, *, recipient: str, role: str, today: Today | None = None) -> Reservation:
+    def reserve(
+        self,
+        key: ReleaseKey,
+        *,
+        recipient: str,
+        role: str,
+        limits: Limits | None = None,
+        look_first: bool = True,
+    ) -> Reservation:
         """Find or pay for a release: the debit is stored before a row is read.
 
         Args:
             key: The release.
             recipient: Who gets the answer and pays.
             role: The recipient's role, for the record.
-            today: What today's terms give, where it may be less than what was opened. It is compared with the sums in
-                the transaction of the debit: many at once never spend more than the smaller of the two.
+            limits: What may be spent by the policy of the day. It is compared with the sums in the transaction of the
+                debit, so that parallel debits never exceed it, and written into the entry. Without it, the limits
+                that the ledger was told last.
+            look_first: Whether to look for a stored answer before the write lock is taken; no need for a caller who
+                has looked just now.
 
         Raises:
             BudgetError: With ``asked`` and ``left``; nothing was spent.
         """
         recipient = check_name("recipient", recipient)
         check_name("role", role)
-        with self._snapshot() as store:  # a repeated question need not wait for the write lock
-            found = workflow.find(store, key, recipient=recipient, role=role)
+        found: Reservation | None = None
+        if look_first:
+            with self._snapshot() as store:  # a repeated question need not wait for the write lock
+                found = workflow.find(store, key, recipient=recipient, role=role)
         if found is not None:
             return found
         with self._transaction() as store:
-            outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), today=today)
+            outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), limits=limits)
         if isinstance(outcome, Refused):
             raise workflow.to_error(outcome)
         return outcome
@@ -181,9 +225,22 @@ class StoreLedger(ABC):
         """Return what the question would cost its recipient, without spending and without touching data."""
         recipient = check_name("recipient", recipient)
         with self._snapshot() as store:
-            account = self._account(store, key.lineage, recipient, key.cost.relation)
+            state, limit = self._account(store, key.lineage, recipient, key.cost.relation)
             free = store.get_payment(key.digest, recipient) is not None
-        return Quote.of(account.state, account.limit, *(() if free else (key.cost,)))
+        return Quote.of(state, limit, *(() if free else (key.cost,)))
+
+    def is_paid(self, key: ReleaseKey, *, recipient: str) -> bool:
+        """Tell whether a recipient has paid for this release already: asking again is free."""
+        recipient = check_name("recipient", recipient)
+        with self._snapshot() as store:
+            return store.get_payment(key.digest, recipient) is not None
+
+    def stored(self, key: ReleaseKey, *, recipient: str) -> bytes | None:
+        """Return the answer that a recipient has paid for before, if it is there; reads only."""
+        recipient = check_name("recipient", recipient)
+        with self._snapshot() as store:
+            found = workflow.find(store, key, recipient=recipient, role=UNSPECIFIED)
+        return None if found is None else found.payload
 
     def is_paid_by_data_set(self, key: ReleaseKey) -> bool:
         """Tell whether somebody has paid for this release already: the data set does not pay for it again."""
@@ -242,15 +299,26 @@ class StoreLedger(ABC):
             return entry
 
     def remaining(self, *, lineage: str, recipient: str | None = None, relation: Relation = "add_remove") -> Remaining:
-        """Return what is left of a budget. The lineage's own (no recipient) is for the owner's eyes only."""
+        """Return what is left of the limit that the ledger was told last; another policy may leave more or less.
+
+        The lineage's own budget (no recipient) is for the owner's eyes only.
+        """
         check_relation(relation)
         lineage, recipient = _who(lineage, recipient)
         with self._snapshot() as store:
-            account = self._account(store, lineage, recipient, relation)
-        return remaining(account.state, account.limit)
+            return remaining(*self._account(store, lineage, recipient, relation))
+
+    def last_limit(
+        self, *, lineage: str, recipient: str | None = None, relation: Relation = "add_remove"
+    ) -> Limit | None:
+        """Return the limit that the ledger was told last about a budget; none if it is not open."""
+        check_relation(relation)
+        lineage, recipient = _who(lineage, recipient)
+        with self._snapshot() as store:
+            return last_limit(store, lineage, recipient, relation)
 
     def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
-        """Return the budgets, of all or of one lineage or recipient."""
+        """Return what was spent of the budgets, of all or of one lineage or recipient."""
         lineage, recipient = _spelled("lineage", lineage), _spelled("recipient", recipient)
         with self._snapshot() as store:
             return [
@@ -286,16 +354,18 @@ class StoreLedger(ABC):
             return verify_store(store, ledger=self.name, head=head)
 
     @staticmethod
-    def _account(store: Store, lineage: str, recipient: str | None, relation: Relation) -> Account:
+    def _account(store: Store, lineage: str, recipient: str | None, relation: Relation) -> tuple[State, Limit]:
+        """Return what was spent of a budget, and the limit that the ledger was told last."""
         account = store.get_account(lineage, recipient, relation)
-        if account is None:
+        limit = None if account is None else last_limit(store, lineage, recipient, relation)
+        if account is None or limit is None:
             whose = f"'{recipient}'" if recipient else "the data set"
             raise BudgetError(
                 f"No budget is open for {whose} under the '{relation}' relation. The owner opens one with "
                 "open_account().",
                 left="no budget",
             )
-        return account
+        return account.state, limit
 
 
 def _who(lineage: str, recipient: str | None) -> tuple[str, str | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,36 +13,46 @@ from pydplib.budget.store import Account, Store
 from pydplib.errors import LedgerError
 from pydplib.guarantee import Relation
 
-AccountName = tuple[str, str | None, str]
+AccountName = tuple[str, str | None, Relation]
 
 
 class DamagedLedgerError(LedgerError):
     """The ledger does not agree with itself: somebody changed it by other means than the ledger's own."""
 
 
-def check_sums(store: Store, account: Account) -> None:
+def check_sums(store: Store, account: Account) -> Limit:
     """Raise unless an account is as the last entry about it left it; called in the transaction of every debit.
 
-    Whoever sets the stored sums back, or raises a limit, without the chain is found before the next answer, not only
+    Whoever sets the stored sums back, or raises the limit in the last entry, is found before the next answer, not only
     by ``verify``. Entries of version 0.1 carry no sums; there the lineage is replayed once.
+
+    Returns:
+        The limit that the entry tells.
 
     Raises:
         DamagedLedgerError: Nothing was spent.
     """
-    relation = account.limit.relation
-    entry = last_about(store, account.lineage, account.recipient, relation)
-    told = (
-        None if entry is None else entry.details.get("sums", {}).get("recipient" if account.recipient else "data_set")
-    )
-    if told is not None:
-        if told != account.sums:
+    entry = last_about(store, account.lineage, account.recipient, account.relation)
+    told = None if entry is None else _told(entry, account.recipient)
+    if entry is not None and told is not None:
+        limit = _limit(entry, told)
+        if told != account.sums(limit) or entry.sealed() != entry:
             raise _damaged("the stored sums are not those of the last entry about this budget")
-        return
+        return limit
     replayed = _replay([*store.entries(lineage=account.lineage)])
-    name = (account.lineage, account.recipient, relation)
-    found = replayed.limits.get(name), replayed.versions.get(name)
-    if found != (account.limit, account.version) or not is_sum(account.state, replayed.states[name]):
+    name = (account.lineage, account.recipient, account.relation)
+    if replayed.versions.get(name) != account.version or not is_sum(account.state, replayed.states[name]):
         raise _damaged("the stored sums are not the sums of the entries")
+    return replayed.limits[name]
+
+
+def last_limit(store: Store, lineage: str, recipient: str | None, relation: Relation) -> Limit | None:
+    """Return the limit that the last entry about an account tells; none if it was never opened."""
+    for entry in _about(store, lineage, recipient, relation):
+        told = _told(entry, recipient)
+        if told is not None or entry.kind in ("open", "limit"):
+            return _limit(entry, told)
+    return None
 
 
 def check_unopened(store: Store, lineage: str, recipient: str | None, relation: Relation) -> None:
@@ -55,8 +65,25 @@ def check_unopened(store: Store, lineage: str, recipient: str | None, relation: 
         raise _damaged("a budget that was opened is missing")
 
 
+def limits_paid_under(entries: Iterable[Entry], recipient: str | None) -> Iterator[Limit]:
+    """Return the limits that were in force when a recipient (without one: the data set) paid, of entries in order."""
+    opened: dict[Relation, Limit] = {}
+    for entry in entries:
+        if entry.kind in ("open", "limit") and entry.recipient == recipient:
+            limit = _limit(entry)
+            opened[limit.relation] = limit
+        elif entry.kind in (("debit", "share") if recipient else ("debit",)) and entry.cost is not None:
+            told = _told(entry, recipient)
+            yield opened[entry.cost.relation] if told is None else _limit(entry, told)
+
+
 def last_about(store: Store, lineage: str, recipient: str | None, relation: Relation) -> Entry | None:
     """Return the last entry that opened, changed or debited an account."""
+    return next(_about(store, lineage, recipient, relation), None)
+
+
+def _about(store: Store, lineage: str, recipient: str | None, relation: Relation) -> Iterator[Entry]:
+    """Return the entries that opened, changed or debited an account, the last one first."""
     debits = ("debit", "share") if recipient else ("debit",)  # a share debits no lineage
     for entry in store.newest(lineage, recipient):
         if entry.kind in ("open", "limit"):
@@ -64,13 +91,22 @@ def last_about(store: Store, lineage: str, recipient: str | None, relation: Rela
         else:
             found = entry.kind in debits and entry.cost is not None and entry.cost.relation == relation
         if found:
-            return entry
-    return None
+            yield entry
 
 
-def sums_of(accounts: Iterable[Account]) -> dict[str, Any]:
+def sums_of(accounts: Iterable[tuple[Account, Limit]]) -> dict[str, Any]:
     """Return what an entry says about the budgets that it changed; the data set's is for the owner's eyes."""
-    return {"recipient" if account.recipient else "data_set": account.sums for account in accounts}
+    return {_side(account.recipient): account.sums(limit) for account, limit in accounts}
+
+
+def _side(recipient: str | None) -> str:
+    return "recipient" if recipient else "data_set"
+
+
+def _told(entry: Entry, recipient: str | None) -> Mapping[str, Any] | None:
+    """Return what an entry says about a budget that it changed; none in entries of version 0.1."""
+    found: Mapping[str, Any] | None = entry.details.get("sums", {}).get(_side(recipient))
+    return found
 
 
 def is_sum(stored: State, told: State) -> bool:
@@ -129,6 +165,9 @@ class _Replayed:
         payers = (entry.recipient, None) if entry.kind == "debit" else (entry.recipient,)
         names: list[AccountName] = [(entry.lineage, payer, entry.cost.relation) for payer in payers]
         for name in names:
+            told = _told(entry, name[1])
+            if told is not None and name in self.limits:  # the policy of that day; entries of version 0.1 tell none
+                self.limits[name] = _limit(entry, told)
             if name not in self.limits or not can_pay(self.states[name], entry.cost, self.limits[name]):
                 raise _damaged(f"entry {entry.number} was granted against the rules")
             self.states[name] = add(self.states[name], entry.cost)
@@ -136,19 +175,19 @@ class _Replayed:
         self._check_sums(entry, names)
         asked = (entry.question_hash, entry.lineage, entry.details.get("snapshot"))
         if self.questions.setdefault(entry.release, asked) != asked:
-            raise _damaged(f"entry {entry.number} speaks of another question than the one that was reserved")
+            raise _damaged(f"entry {entry.number} is about another question than the one that was reserved")
         self.payments.add((entry.release, entry.recipient, entry.number))
 
     def _check_sums(self, entry: Entry, names: list[AccountName]) -> None:
         """What an entry says about the budgets that it changed is what all entries up to it add up to."""
-        accounts = [Account(n[0], n[1], self.limits[n], self.states[n], self.versions[n]) for n in names]
+        accounts = [(Account(*n, self.states[n], self.versions[n]), self.limits[n]) for n in names]
         told = entry.details.get("sums", sums_of(accounts))
-        for account in accounts:
-            sums = told.get("recipient" if account.recipient else "data_set", {})
-            if sums == account.sums:
+        for account, limit in accounts:
+            sums = told.get(_side(account.recipient), {})
+            if sums == account.sums(limit):
                 continue
             older = replace(account, state=replace(account.state, nano_epsilon=None, nano_gaussian=0))
-            if account.state.nano_gaussian == 0 or sums != older.sums:
+            if account.state.nano_gaussian == 0 or sums != older.sums(limit):
                 raise _damaged(f"entry {entry.number} tells other sums than the entries up to it")
         if len(told) != len(accounts):
             raise _damaged(f"entry {entry.number} tells other sums than the entries up to it")
@@ -173,10 +212,10 @@ def _replay(entries: list[Entry]) -> _Replayed:
 
 
 def _check_tables(store: Store, told: _Replayed) -> None:
-    stored = {(a.lineage, a.recipient, a.limit.relation): a for a in store.accounts()}
-    if {name: (account.limit, account.version) for name, account in stored.items()} != {
-        name: (limit, told.versions[name]) for name, limit in told.limits.items()
-    } or not all(is_sum(account.state, told.states[name]) for name, account in stored.items()):
+    stored = {(a.lineage, a.recipient, a.relation): a for a in store.accounts()}
+    if {name: account.version for name, account in stored.items()} != told.versions or not all(
+        is_sum(account.state, told.states[name]) for name, account in stored.items()
+    ):
         raise _damaged("the stored sums are not the sums of the entries")
     if set(store.payments()) != told.payments:
         raise _damaged("the list of who paid for what does not fit the entries")
@@ -192,10 +231,10 @@ def _check_tables(store: Store, told: _Replayed) -> None:
         raise _damaged("a stored release is missing")
 
 
-def _limit(entry: Entry) -> Limit:
-    values: dict[str, Any] = dict(entry.details.get("limit", {}))
+def _limit(entry: Entry, told: Mapping[str, Any] | None = None) -> Limit:
+    """Return the limit that an entry tells: of one budget that it changed, or that it opens."""
     try:
-        return Limit(**values)
+        return Limit(**(entry.details if told is None else told).get("limit", {}))
     except TypeError:
         raise _damaged(f"entry {entry.number} has no limit") from None
 

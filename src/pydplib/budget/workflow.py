@@ -18,11 +18,11 @@ from typing import Any, Literal, TypeAlias
 from pydplib.budget.chain import Entry, Kind
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, sha256_hex
-from pydplib.budget.rules import Refusal, State, can_pay, pay
+from pydplib.budget.limits import Limits
+from pydplib.budget.rules import Limit, Refusal, can_pay, pay
 from pydplib.budget.store import Account, Store, StoredRelease
-from pydplib.budget.today import Today
 from pydplib.budget.verify import check_sums, sums_of
-from pydplib.errors import BudgetError, LedgerError
+from pydplib.errors import BudgetError, LedgerError, ParameterError
 
 ReservationState: TypeAlias = Literal["new", "pending", "done"]
 
@@ -80,7 +80,7 @@ class Reservation:
 class Refused:
     """A refusal and whose account gave it; ``recipient`` none means the lineage's.
 
-    ``today``: what was opened could have paid, the terms of today cannot.
+    ``today``: the limit that the ledger was told last could have paid, the policy of today cannot.
     """
 
     lineage: str
@@ -101,7 +101,7 @@ def find(store: Store, key: ReleaseKey, *, recipient: str, role: str) -> Reserva
 
 
 def reserve(
-    store: Store, key: ReleaseKey | KnownRelease, *, recipient: str, role: str, time: str, today: Today | None = None
+    store: Store, key: ReleaseKey | KnownRelease, *, recipient: str, role: str, time: str, limits: Limits | None = None
 ) -> Reservation | Refused:
     """Find or pay for a release; the caller commits, and raises ``to_error`` of a refusal after that."""
     digest = key.digest
@@ -109,7 +109,7 @@ def reserve(
     paid = store.get_payment(digest, recipient) if release is not None else None
     charged = paid is None
     if paid is None:
-        outcome = _charge(store, key, release, recipient=recipient, role=role, time=time, today=today or Today())
+        outcome = _charge(store, key, release, recipient=recipient, role=role, time=time, limits=limits or Limits())
         if isinstance(outcome, Refused):
             return outcome
         paid = outcome
@@ -128,28 +128,30 @@ def _charge(
     recipient: str,
     role: str,
     time: str,
-    today: Today,
+    limits: Limits,
 ) -> int | Refused:
     """Debit the recipient, and the lineage for a release that nobody has paid before; return the entry's number.
 
     Nobody is debited unless all can pay.
     """
-    debited: list[Account] = []
+    debited: list[tuple[Account, Limit]] = []
     for payer in [recipient] if release is not None else [recipient, None]:
         account = store.get_account(key.lineage, payer, key.cost.relation)
-        if account is not None:
-            check_sums(store, account)
-        after = None if account is None else pay(account.state, key.cost, today.limit(account))
-        if account is None or not isinstance(after, State):
-            refusal = after if isinstance(after, Refusal) else None
-            details = {"account": "recipient" if payer else "lineage", "why": refusal.why if refusal else "no_account"}
-            by_today = account is not None and can_pay(account.state, key.cost, account.limit)
-            if by_today:
-                details["limit"] = "today"
-            append(store, "refusal", key.lineage, time, recipient=recipient, role=role, key=key, details=details)
-            return Refused(key.lineage, payer, refusal, key.cost, by_today)
-        debited.append(replace(account, state=after, version=account.version + 1))
-    for account in debited:
+        if account is None:
+            return _refuse(store, Refused(key.lineage, payer, None, key.cost), key, recipient, role, time)
+        last = check_sums(store, account)
+        limit = limits.for_payer(payer) or last
+        if limit.relation != key.cost.relation:
+            raise ParameterError(
+                f"A limit of the '{limit.relation}' relation says nothing about a budget of the "
+                f"'{key.cost.relation}' relation."
+            )
+        after = pay(account.state, key.cost, limit)
+        if isinstance(after, Refusal):
+            lowered = can_pay(account.state, key.cost, last)
+            return _refuse(store, Refused(key.lineage, payer, after, key.cost, lowered), key, recipient, role, time)
+        debited.append((replace(account, state=after, version=account.version + 1), limit))
+    for account, _ in debited:
         save(store, account)
     kind: Kind = "share" if release is not None else "debit"
     told: dict[str, Any] = {"snapshot": key.snapshot, "sums": sums_of(debited)}
@@ -159,6 +161,20 @@ def _charge(
         store.add_release(StoredRelease(digest, key.lineage, key.snapshot, key.question_json))
     store.add_payment(digest, recipient, number)
     return number
+
+
+def _refuse(
+    store: Store, refused: Refused, key: ReleaseKey | KnownRelease, recipient: str, role: str, time: str
+) -> Refused:
+    """Write down that nothing was paid, and why."""
+    details = {
+        "account": "recipient" if refused.recipient else "lineage",
+        "why": refused.refusal.why if refused.refusal else "no_account",
+    }
+    if refused.today:
+        details["limit"] = "today"
+    append(store, "refusal", key.lineage, time, recipient=recipient, role=role, key=key, details=details)
+    return refused
 
 
 def finish(store: Store, reservation: Reservation, payload: bytes, *, time: str) -> bytes:

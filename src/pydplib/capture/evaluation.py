@@ -89,6 +89,23 @@ def evaluate(template: Template, answers: object, *, purpose: Purpose = "save") 
     return Walk(template.plan, purpose).run(answers)
 
 
+@dataclass(frozen=True, slots=True)
+class TemplatePart:
+    """Questions whose outcome depends on their own answers alone.
+
+    Attributes:
+        section: The number of the section that they stand in.
+        names: Their ids, in the order of the form.
+        steps: How they are read, for ``Evaluator.read_part``.
+        is_whole: Whether it is the whole section; otherwise it is a single question of one.
+    """
+
+    section: int
+    names: tuple[str, ...]
+    steps: tuple[Any, ...]
+    is_whole: bool
+
+
 class Evaluator:
     """Evaluates many reports of one template as ``evaluate`` does; a text is read once per question.
 
@@ -128,6 +145,33 @@ class Evaluator:
         if self.spellings and isinstance(answers, Mapping):
             answers = {name: self._spelled(name, raw) for name, raw in answers.items()}
         return Walk(self.plan, self.purpose, self.reads).run(answers)
+
+    def parts(self) -> tuple[TemplatePart, ...] | None:
+        """Return the parts of the template that are answered independently; none if it is not made of such parts."""
+        if self._sections is None or self.plan.checks:
+            return None
+        found: list[TemplatePart] = []
+        for number, (names, steps, known) in enumerate(self._sections):
+            if known is not None:
+                found.append(TemplatePart(number, names, steps, is_whole=True))
+                continue
+            inside = steps
+            if len(steps) == 1 and steps[0][4] is None and steps[0][0] is None and not steps[0][6]:
+                inside = steps[0][5]
+            if any(conditional is not None or question is None for conditional, _, _, _, question, _, _ in inside):
+                return None
+            found += [TemplatePart(number, (step[1],), (step,), is_whole=False) for step in inside]
+        return tuple(found)
+
+    def read_part(self, part: TemplatePart, texts: Mapping[str, str]) -> Answers | None:
+        """Return the answers of one part; none if something about it needs a remark, which ``__call__`` makes.
+
+        Args:
+            part: One of ``parts``.
+            texts: Id -> text as it came, of its questions.
+        """
+        found: Answers = {}
+        return found if self._pass(part.steps, dict(texts), found, [found]) else None
 
     def _spelled(self, name: str, raw: object) -> object:
         spelling = self.spellings.get(name)
@@ -402,7 +446,7 @@ class Walk:
         return list(raw[:most])
 
     def look(self, checks: Any, scope: Scope, path: Path) -> None:
-        """Run checks; each warning stands at the item that it speaks of."""
+        """Run checks; each warning stands at the item that it is about."""
         for check, function, references in checks:
             for place, message in run_check(function, [reference.find(scope) for reference in references]):
                 item = check.inputs[place]

@@ -88,7 +88,7 @@ class _FormWalk(Walk):
         super().answer(node, question, raw, path, scope)
         value = scope[-1].get(question.id)
         if value is None and node.function is None and not is_empty(raw):
-            value = raw if isinstance(raw, str | int | float) else None  # shown again, to be mended
+            value = raw if isinstance(raw, str | int | float) else None  # shown again, to be corrected
         self.shown.append(_question_values(question, value, (*path, question.id)))
 
     def repeat(self, node: Node, group: Group, raw: object, path: Path, scope: Scope) -> None:

@@ -71,7 +71,7 @@ class TemplatePlan:
     computed: frozenset[str]
     index: Index
     referred: frozenset[str] = frozenset()
-    """Ids that a condition, a computed field, a check or a sentence of another item speaks of."""
+    """Ids that a condition, a computed field, a check or a sentence of another item is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def build_plan(template: Template) -> TemplatePlan:
             children=tuple(node(child) for child in group.items) if group else (),
         )
 
-    # Groups that do not repeat add no level: their answers stand beside the others.
+    # Groups that do not repeat add no level: their answers stand next to the others.
     loops_of = {
         place.item.id: place.loops for place in index.places if isinstance(place.item, Question) or place.item.repeats
     }

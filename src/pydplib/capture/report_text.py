@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pydplib.capture.evaluation import Answers, evaluate
+from pydplib.capture.evaluation import Answers, TemplatePart, evaluate
 from pydplib.capture.model import Group, Question, Value
 from pydplib.capture.patterns import fill_pattern, parse_pattern
 from pydplib.capture.plan import MOST_COMBINATIONS, Node, Scope, is_shown, sections_of
@@ -42,7 +42,7 @@ def report_text(template: Template, answers: object) -> str:
 class Writer:
     """Writes many reports of one template.
 
-    A sentence that speaks of one answer alone is made once, the text of a section once for a combination of answers.
+    A sentence that is about one answer alone is made once, the text of a section once for a combination of answers.
 
     Args:
         template: A template without linter errors.
@@ -70,6 +70,52 @@ class Writer:
             texts = _write(self.template.plan.nodes, [clean], "", dict, self.said)
         return "\n\n".join(self._heading + texts)
 
+    def part(self, part: TemplatePart, clean: Answers) -> str | None:
+        """Return the text of a part of the report: of a section, or the sentence of a question.
+
+        None if that speaks of other answers. ``join_parts`` makes a report of them.
+
+        Args:
+            part: One of ``Evaluator.parts``.
+            clean: Its answers.
+        """
+        if self._sections is None:
+            return None
+        _, steps, _ = self._sections[part.section]
+        if not part.is_whole:
+            inside = steps[0][4] if len(steps) == 1 and steps[0][1] is None else steps
+            steps = tuple(step for step in inside if step[1] is not None and step[1].id in part.names)
+        blocks = self._blocks(steps, clean, [clean])
+        return None if blocks is None else "\n\n".join(blocks)
+
+    def join_parts(self, parts: Sequence[TemplatePart]) -> Callable[[Sequence[str]], str]:
+        """Return what makes a report of the texts of its parts.
+
+        Args:
+            parts: All parts of the template, as ``Evaluator.parts`` returns them.
+        """
+        places: dict[int, list[int]] = {}
+        for place, part in enumerate(parts):
+            places.setdefault(part.section, []).append(place)
+        titles = [nodes[0].group.title if nodes[0].group else "" for nodes in self._nodes_of_sections()]
+        sections = [
+            (found[0], found[-1] + 1, "" if parts[found[0]].is_whole else titles[number])
+            for number, found in places.items()
+        ]
+
+        def join(texts: Sequence[str]) -> str:
+            said = list(self._heading)
+            for begin, end, title in sections:
+                text = texts[begin] if end == begin + 1 else " ".join(filter(None, texts[begin:end]))
+                if text:
+                    said.append(f"{title}\n{text}" if title else text)
+            return "\n\n".join(said)
+
+        return join
+
+    def _nodes_of_sections(self) -> list[tuple[Node, ...]]:
+        return [section.nodes for section in sections_of(self.template.plan)]
+
     def _sections_of(self) -> list[_Section] | None:
         """Return the sections of the template; none if one of them cannot be written in one pass."""
         found: list[_Section] = []
@@ -82,7 +128,7 @@ class Writer:
         return found
 
     def _texts(self, sections: list[_Section], clean: Answers) -> list[str] | None:
-        """Return the text of each section that has one; none if a sentence speaks of more than its own answer."""
+        """Return the text of each section that has one; none if a sentence is about more than its own answer."""
         texts: list[str] = []
         for names, steps, known in sections:
             answers = tuple(map(clean.get, names)) if known is not None else ()
@@ -99,7 +145,7 @@ class Writer:
         return texts
 
     def _steps_of(self, nodes: tuple[Node, ...]) -> tuple[_Step, ...] | None:
-        """Return the questions whose sentences speak of their own answer alone; none if others are among them."""
+        """Return the questions whose sentences are about their own answer alone; none if others are among them."""
         steps: list[_Step] = []
         for node in nodes:
             conditional = node if node.conditions else None
@@ -157,14 +203,14 @@ _Step: TypeAlias = tuple[Node | None, Question | None, dict[Value, str], str, tu
 
 
 def _alone(question: Question, value: Value) -> str | None:
-    """Return the sentence of an answer; none if it speaks of another one, or of the repetition it stands in."""
+    """Return the sentence of an answer; none if it is about another one, or about the repetition it stands in."""
     pattern, own = _pattern(question, value, "")
     names = _names(pattern)
     return _say(question, pattern, own) if "number" not in names and names <= own.keys() else None
 
 
 Words: TypeAlias = Callable[[], dict[str, str]]
-"""Answers of the levels around as people read them, by id; asked for only where a sentence speaks of one."""
+"""Answers of the levels around as people read them, by id; asked for only where a sentence is about one."""
 
 _MOST_SAID = 20_000
 """Sentences that a writer keeps."""
@@ -179,7 +225,7 @@ def _write(nodes: tuple[Node, ...], scope: Scope, number: str, outer: Words, sai
 
     def words() -> dict[str, str]:
         nonlocal known
-        if known is None:  # most sentences speak of their own answer alone
+        if known is None:  # most sentences are about their own answer alone
             known = outer() | _values_in_words(nodes, scope)
         return known
 

@@ -31,7 +31,7 @@ def command(n: int, seed: int, output: Path, open_it: bool) -> None:
     from rich.console import Console
 
     from pydplib.cli.progress import steps_bar
-    from pydplib.experiments.demo import demo_report, demo_steps
+    from pydplib.report.demo import demo_report, demo_steps
 
     with steps_bar(Console(stderr=True), len(demo_steps())) as step:
         report = demo_report(n=n, seed=seed, step=step)

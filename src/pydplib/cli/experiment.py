@@ -1,4 +1,4 @@
-"""``pydplib experiment``: the papers' tables and figures, made again, beside the printed values and the theory."""
+"""``pydplib experiment``: the papers' tables and figures, made again, next to the printed values and the theory."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def command(
     jobs = [(name, form) for name in names for form in CATALOGUE[name].forms if not forms or form in forms]
     if not jobs:
         raise click.UsageError(f"{', '.join(names)}: no such form. See --list.")
-    from pydplib.experiments.demo import cohort_noise
+    from pydplib.report.demo import cohort_noise
 
     with cohort_noise(noise_seed):
         drawn = _draw(jobs, n=n, seed=seed, level=level, epsilon=epsilon)

@@ -47,7 +47,7 @@ def check_targets(targets: Sequence[tuple[str, Path | None]], inputs: Sequence[P
 
 
 class Staging:
-    """Files that are being written beside their places, readable by their owner alone until they are whole.
+    """Files that are being written next to their places, readable by their owner alone until they are whole.
 
     Args:
         sources: The private files that the outputs are made from: no output may be read by more people than these.
@@ -63,7 +63,7 @@ class Staging:
             self._most &= source.stat().st_mode
 
     def part(self, target: Path, *, private: bool = False) -> Path:
-        """Return where to write what shall become ``target``; its owner alone may read it if it is private."""
+        """Return where to write what becomes ``target``; its owner alone may read it if it is private."""
         place = target
         if not _is_special(target):
             place = target.resolve()  # a link stays a link, and the file behind it is written
@@ -75,11 +75,11 @@ class Staging:
         return path
 
     def write_text(self, target: Path, text: str, *, private: bool = False) -> None:
-        """Write a text that shall become ``target``."""
+        """Write a text that becomes ``target``."""
         self.write_bytes(target, text.encode("utf-8"), private=private)
 
     def write_bytes(self, target: Path, content: bytes, *, private: bool = False) -> None:
-        """Write what shall become ``target``."""
+        """Write what becomes ``target``."""
         try:
             self.part(target, private=private).write_bytes(content)
         except OSError as error:

@@ -118,7 +118,7 @@ class PersonCounts(Question):
             raise QuestionError(f"{found[0]} Nothing was spent. {found[1]}")
 
     def _hidden(self, facts: Facts, noise: CountNoise, size: float) -> tuple[str, str] | None:
-        """Return that the noise would hide the answer about so many persons, and the way out; none if it would not."""
+        """Return that the noise would hide the answer about this many persons, and the way out; else none."""
         spread, needed = math.sqrt(laplace_variance(noise.reach()[0])), self.least_persons(facts)
         if size >= needed * spread:
             return None

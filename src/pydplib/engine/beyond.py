@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from pydplib.engine.sql import Compiler, Query
 
 LARGEST_SHARE = 4
-"""More than one in so many rows laid aside do not pay off: the rows are weighed instead."""
+"""More than one in this many rows laid aside do not pay off: the rows are weighed instead."""
 
 FEW = 100_000
-"""So many rows are laid aside whatever their share."""
+"""This many rows are laid aside whatever their share."""
 
 ONE_IN = 61
-"""One person in so many is looked at first; if twice too many of their rows are beyond the limit, nobody else is."""
+"""One person in this many is looked at first; if twice too many of their rows are beyond the limit, nobody else is."""
 
 
 class Beyond:
@@ -164,7 +164,7 @@ def takes(compiler: Compiler, plan: Plan) -> bool:
 
 
 def _kept(compiler: Compiler) -> list[str]:
-    return [name for name, kind in compiler.schema.stored.items() if not kind.cell.is_text]
+    return [name for name in compiler.schema.stored if not compiler.schema.cells[name].is_text]
 
 
 def bounding_sql(compiler: Compiler, plan: Plan, aside: str) -> str:

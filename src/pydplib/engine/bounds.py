@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from pydplib.errors import QuestionError, did_you_mean, shown
@@ -62,8 +62,12 @@ class Bound:
     salt: str | None = None
     rule: str | None = None
     order: tuple[str, ...] = ()
+    scale: int = field(default=1, init=False, repr=False, compare=False)
+    """Integer units per whole row: 2^16 with weights; 1 for whole rows, and without a person column."""
 
     def __post_init__(self) -> None:
+        weighs = self.mode == "weight" and self.person is not None
+        object.__setattr__(self, "scale", WEIGHT_UNIT if weighs else 1)
         if self.mode not in get_args(Mode):
             raise QuestionError(f"Unknown bound '{self.mode}'.{did_you_mean(self.mode, get_args(Mode))}")
         for name in ("max_rows", "max_groups"):
@@ -102,15 +106,10 @@ class Bound:
 
     @classmethod
     def from_schema(cls, schema: Schema) -> Bound:
-        """Return the default bound of a table: by weights, with the schema's most rows per person."""
+        """Return the default bound of a table: by weights, with the schema's maximum rows per person."""
         if schema.person is None:
             return cls(None)
         return cls(schema.person, schema.max_rows_per_person)
-
-    @property
-    def scale(self) -> int:
-        """Integer units per whole row: 2^16 with weights; 1 for whole rows, and without a person column."""
-        return WEIGHT_UNIT if self.mode == "weight" and self.person is not None else 1
 
     def coefficients(self, purpose: str) -> tuple[int, int, int, int]:
         """Return the four secret coefficients of the cubic polynomial mod 2^31-1 for one purpose.

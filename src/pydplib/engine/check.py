@@ -266,7 +266,7 @@ def find_misfits(engine: SqlEngine) -> list[Misfit]:
         if column.fits_anything:
             continue
         cell, storage = dialect.quote(name), compiler.storage(name)
-        value, given = column_sql(dialect, cell, column, storage), _is_given(dialect, cell, storage)
+        value, given = column_sql(dialect, cell, column.cell, storage), _is_given(dialect, cell, storage)
         other = column.cell.other
         fits = f"({value}) IS NOT NULL" if other is None else f"({value}) <> {other}"
         asked.append((name, column.kind))

@@ -6,23 +6,24 @@ once, for every way of storing it. ``polars_columns`` says the same in Polars' w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydplib.engine.dialects import Dialect
 from pydplib.errors import SchemaError
-from pydplib.schema import Column
-from pydplib.schema.cells import CodeCell, DayCell, NumberCell, PartsCell, Storage, TextCell
+from pydplib.schema import Column, Schema
+from pydplib.schema.cells import Cell, CodeCell, DayCell, NumberCell, PartsCell, Storage, TextCell
 
 
-def check_storage(name: str, column: Column, storage: Storage, *, text_as_day: bool = True) -> None:
-    """Refuse a column whose stored type cannot hold what is declared. Types are public, cells are not."""
-    cell = column.cell
-    if storage not in cell.storages or (storage == "text" and cell.needs_calendar and not text_as_day):
-        raise SchemaError(
-            f"Column '{name}' is declared as {column.kind}, but the table stores it {_stored(storage)}. Correct the "
-            "schema, or load a view that casts the column."
-        )
+def check_storages(schema: Schema, storages: Mapping[str, Storage], *, text_as_day: bool = True) -> None:
+    """Refuse columns whose stored type cannot hold what is declared. Types are public, cells are not."""
+    for name, column in schema.stored.items():
+        cell, storage = schema.cells[name], storages[name]
+        if storage not in cell.storages or (storage == "text" and cell.needs_calendar and not text_as_day):
+            raise SchemaError(
+                f"Column '{name}' is declared as {column.kind}, but the table stores it {_stored(storage)}. Correct "
+                "the schema, or load a view that casts the column."
+            )
 
 
 def _stored(storage: Storage) -> str:
@@ -35,9 +36,9 @@ def check_keys(name: str, storage: Storage) -> None:
         raise SchemaError(f"Column '{name}' is stored {_stored(storage)}; unknown keys are texts or integers.")
 
 
-def column_sql(dialect: Dialect, cell: str, column: Column, storage: Storage) -> str:
+def column_sql(dialect: Dialect, name: str, cell: Cell, storage: Storage) -> str:
     """Return the expression of a column's value: double for numbers and days, code for categories and flags."""
-    return column.cell.written_by(_Clamped(dialect, cell, storage))
+    return cell.written_by(_Clamped(dialect, name, storage))
 
 
 def beyond_sql(dialect: Dialect, cell: str, column: Column, storage: Storage) -> tuple[str, str] | None:

@@ -87,11 +87,12 @@ def from_file(
     stamp: Callable[[], Hashable | None] = _unchanging
     try:
         if Path(path).suffix.lower() in (".parquet", ".pq"):
-            names = guarded("DuckDB", lambda: parquet_names(connection, file_or_pattern(path)), opening=True)
+            pattern = file_or_pattern(path)
+            names = guarded("DuckDB", lambda: parquet_names(connection, pattern), opening=True)
             for found in names:
                 check_unique(schema, found)
             # Parquet statistics know no NaN; without this, DuckDB leaves out the test for it.
-            source = parquet_source(file_or_pattern(path), options="can_have_nan=true")
+            source = parquet_source(pattern, options="can_have_nan=true")
             execute, stamp = _tolerant(connection, source, path, schema)
         elif Path(path).suffix.lower() == ".xlsx":
             source = _sheet(connection, Path(path), sheet, schema, options or CsvOptions())
@@ -115,16 +116,16 @@ def _unchanging() -> Hashable:
 _RACE = 2.0  # seconds: a file that was written later than this ago may be written again with the same time
 
 
-def file_stamp(connection: Any, path: str) -> Hashable | None:
-    """Tell the bytes of a file, or of all files of a pattern, from any others; None where that cannot be told now.
+def file_stamp(connection: Any, pattern: str) -> Hashable | None:
+    """Tell the bytes of all files of a pattern from any others; None where that cannot be told now.
 
     A second change within one tick of the file system's clock leaves the time as it is: a file that was written just
     now has no stamp yet.
     """
-    if "://" in path:
+    if "://" in pattern:
         return None
     try:
-        found = connection.execute(f"SELECT file FROM glob({sql_text(file_or_pattern(path))}) ORDER BY file").fetchall()
+        found = connection.execute(f"SELECT file FROM glob({sql_text(pattern)}) ORDER BY file").fetchall()
         files = [(file, os.stat(file)) for (file,) in found]
     except Exception:  # no longer there, or unreadable: the question itself says so
         return None
@@ -145,6 +146,7 @@ def _tolerant(
         What runs a statement, and the stamp of what it reads.
     """
     copy: list[str] = []
+    pattern = file_or_pattern(path)
 
     def execute(statement: str) -> Any:
         if not copy:
@@ -157,7 +159,7 @@ def _tolerant(
             copy.append(name)
         return connection.execute(statement.replace(source, copy[0]))
 
-    return execute, lambda: copy[0] if copy else file_stamp(connection, path)
+    return execute, lambda: copy[0] if copy else file_stamp(connection, pattern)
 
 
 def _sheet(connection: Any, path: Path, sheet: str | None, schema: Schema, options: CsvOptions) -> str:

@@ -46,8 +46,9 @@ def batched(steps: Sequence[tuple[str, str]], most: int) -> Iterator[Sequence[tu
 
 def _computed(dialect: Dialect, column: str, schema: Schema, names: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the steps of one column: (name, expression), the column itself last."""
-    kind, name = schema.column(column), names[column]
-    root = kind.formula.root if kind.formula is not None else None
+    kind, name = schema.columns[column], names[column]
+    formula = schema.formulas.get(column)
+    root = None if formula is None else formula.root
     if root is None or isinstance(root, FormulaStep):
         return []
     writer = _SqlWriter(dialect, schema, names, prefix=f"{name}_")
@@ -93,7 +94,7 @@ class _SqlWriter:
         dialect = self.dialect
         if isinstance(node, Operand):
             cell = self.names[node.column]
-            return self._ordinary(dialect.as_double(cell) if self.schema.column(node.column).cell.is_code else cell)
+            return self._ordinary(dialect.as_double(cell) if self.schema.cells[node.column].is_code else cell)
         assert not isinstance(node, Constant | Calendar)
         left, right = self.value(node.left), self.value(node.right)
         raw = f"{left} {node.sign} {right}"

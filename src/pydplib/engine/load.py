@@ -64,7 +64,7 @@ def load(
         >>> import polars as pl
         >>> from pydplib.schema import Number
         >>> print(load(pl.DataFrame({"age": [61, 70]}), Schema({"age": Number(18, 100)}, name="reports")))
-        Table 'reports' on Polars, every row another person
+        Table 'reports' on Polars, one row per person
           age  number    18 to 100
     """
     if isinstance(schema, str | Path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -69,6 +69,8 @@ class Measure:
     edges: tuple[float, ...] | None = None
     center: float = 0.0
     offset: int = 0
+    whole_bounds: tuple[int, int] = field(default=(0, 1), init=False, repr=False, compare=False)
+    """The least and the largest integer that one whole row adds."""
 
     def __init__(
         self,
@@ -98,6 +100,7 @@ class Measure:
         }.items():
             object.__setattr__(self, name, value)
         self._check()
+        object.__setattr__(self, "whole_bounds", self._whole_bounds())
 
     def _check(self) -> None:
         if self.kind not in get_args(MeasureKind):
@@ -158,9 +161,7 @@ class Measure:
         ends = sorted((end - self.center) * (end - self.center) * self.factor for end in (low, high))
         return (0.0 if low <= self.center <= high else ends[0]), ends[1]
 
-    @property
-    def whole_bounds(self) -> tuple[int, int]:
-        """The least and the largest integer that one whole row adds."""
+    def _whole_bounds(self) -> tuple[int, int]:
         if self.kind in ("count", "cells", "persons"):
             return 0, 1
         least, largest = (math.floor(end + 0.5) for end in self._unrounded_ends())

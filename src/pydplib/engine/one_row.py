@@ -41,7 +41,7 @@ def one_row_sql(compiler: Compiler, plan: Plan) -> str:
         parts += _told(compiler, plan, steps)
     origin = "steps"
     if plan.bound.rule != "any":
-        texts = [column for column in plan.columns if compiler.schema.column(column).cell.is_text]
+        texts = [column for column in plan.columns if compiler.schema.cells[column].is_text]
         order = order_sql(compiler, plan.bound.order, descending=plan.bound.is_descending, texts=texts)
         number = f"ROW_NUMBER() OVER (PARTITION BY p ORDER BY {', '.join(order)}) AS r"
         rows = "rows_"
@@ -69,7 +69,7 @@ def order_sql(
     schema, dialect = compiler.schema, compiler.dialect
     found = []
     for column in order:
-        name, other = compiler.name(column), schema.column(column).cell.other
+        name, other = compiler.name(column), schema.cells[column].other
         if descending and other is not None:  # its code is the largest, and it is no largest value
             found.append(f"CASE WHEN {name} IS NULL THEN 2 WHEN {name} = {other} THEN 1 ELSE 0 END")
         found.append(dialect.ordered(_sortable(compiler, column), descending=descending))
@@ -79,13 +79,13 @@ def order_sql(
 
 def _sortable(compiler: Compiler, column: str) -> str:
     """Return a normalised value that sorts alike everywhere: some engines take -0.0 for less than 0.0."""
-    cell, name = compiler.schema.column(column).cell, compiler.name(column)
+    cell, name = compiler.schema.cells[column], compiler.name(column)
     return name if cell.is_code or cell.is_text else f"{name} + {compiler.dialect.double(0.0)}"
 
 
 def _key(compiler: Compiler, column: str, *, descending: bool) -> tuple[str, str]:
     """Return what is compared where one column orders rows, and which of its values comes first: MIN or MAX."""
-    other = compiler.schema.column(column).cell.other
+    other = compiler.schema.cells[column].other
     value = _sortable(compiler, column)
     if descending and other is not None:
         value = f"CASE WHEN {value} = {other} THEN -1 ELSE {value} END"
@@ -104,7 +104,7 @@ def _steps_of(plan: Plan) -> dict[str, FormulaStep]:
     """Return the plan's columns that are told of each person."""
     found = {}
     for name in plan.told:
-        formula = plan.table.column(name).formula
+        formula = plan.table.formulas.get(name)
         if formula is not None and isinstance(formula.root, FormulaStep):
             found[name] = formula.root
     return found
@@ -115,7 +115,7 @@ def step_condition(schema: Schema, step: FormulaStep) -> RowCondition | None:
     if not step.columns:
         return None
     column = step.columns[0]
-    values = compared_values(step, schema.column(column))
+    values = compared_values(step, schema.columns[column])
     return canonical_conditions([RowCondition(column, step.op, values)], schema)[0]  # type: ignore[arg-type]
 
 
@@ -125,7 +125,7 @@ def _told(compiler: Compiler, plan: Plan, steps: dict[str, FormulaStep]) -> list
     raw = [f"{writer.value(step)} AS {compiler.name(name)}" for name, step in steps.items()]
     final = []
     for column in steps:
-        kind, name = compiler.schema.column(column), compiler.name(column)
+        kind, name = compiler.schema.columns[column], compiler.name(column)
         is_code = kind.cell.is_code
         final.append(name if is_code else f"{bounded_number(compiler.dialect, name, kind)} AS {name}")
     inline, clauses, origin = compiler.dialect.inline, [], "rows_"
@@ -164,7 +164,7 @@ class _StepWriter:
             rows = "COUNT(*)" if met is None else f"SUM(CASE WHEN {compiler.conditions([met])} THEN 1 ELSE 0 END)"
             return dialect.as_double(rows)
         if step.kind == "highest":
-            other = compiler.schema.column(step.columns[0]).cell.other
+            other = compiler.schema.cells[step.columns[0]].other
             if other is None:
                 return f"MAX({names[0]})"
             highest = f"MAX(CASE WHEN {names[0]} = {other} THEN -1 ELSE {names[0]} END)"

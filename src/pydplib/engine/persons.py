@@ -206,7 +206,19 @@ def ordering_columns(schema: Schema) -> tuple[str, ...]:
     return tuple(name for name, kind in schema.stored.items() if kind.can_be_asked and name != schema.person)
 
 
+def orderable_columns(schema: Schema) -> tuple[str, ...]:
+    """Return the columns that can order a person's rows: their values differ between them, and can be asked.
+
+    Examples:
+        >>> from pydplib.schema import Number, Text
+        >>> orderable_columns(Schema({"age": Number(0, 9), "note": Text()}))
+        ('age',)
+    """
+    unfit = {schema.person, *schema.steps}
+    return tuple(name for name, kind in schema.columns.items() if kind.can_be_asked and name not in unfit)
+
+
 def can_order(schema: Schema, name: str) -> bool:
-    """Return whether a column can order a person's rows: its values differ between them, and can be asked."""
-    kind = schema.column(name)
-    return kind.can_be_asked and name != schema.person and not kind.is_step
+    """Return whether a column is one of ``orderable_columns``; raise ``SchemaError`` if there is no such column."""
+    schema.column(name)
+    return name in orderable_columns(schema)

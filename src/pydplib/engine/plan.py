@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
@@ -135,8 +136,24 @@ class Plan:
         object.__setattr__(self, "by", MappingProxyType(keys))
         object.__setattr__(self, "bound", bound or Bound.from_schema(table))
         object.__setattr__(self, "after", canonical_conditions(after, table))
-        object.__setattr__(self, "measures", (measures,) if isinstance(measures, Measure) else tuple(measures))
         self._check_bound()
+        self._measure(measures)
+
+    def measuring(self, measures: Iterable[Measure]) -> Plan:
+        """Return the plan of other measures on the same rows: by the same keys, under the same bound.
+
+        Examples:
+            >>> from pydplib.schema import Number
+            >>> counted = Plan(Schema({"age": Number(18, 100)}), measures=[Measure("count")])
+            >>> counted.measuring([Measure("sum", "age", low=18, high=100, step=1)]).told
+            ('age',)
+        """
+        found = copy(self)
+        found._measure(measures)
+        return found
+
+    def _measure(self, measures: Iterable[Measure]) -> None:
+        object.__setattr__(self, "measures", (measures,) if isinstance(measures, Measure) else tuple(measures))
         self._check_measures()
         self._check_steps()
         self._check_size()
@@ -263,19 +280,28 @@ class Plan:
     @property
     def read(self) -> tuple[str, ...]:
         """The columns that are read, sorted: those looked at and, for one row of each person, all that settle which."""
-        ordering = ordering_columns(self.table) if self.bound.mode == "row" and self.bound.order else ()
-        steps = [self.table.column(name).formula for name in self.columns if name in self.table.steps]
-        told = {name for formula in steps if formula is not None for name in formula.columns}
-        return tuple(sorted({*self.columns, *ordering, *self.bound.order, *told}))
+        return tuple(sorted(self._read(self.columns)))
 
     @property
     def stored(self) -> tuple[str, ...]:
         """The columns of the table itself that are read, sorted: computed ones stand for those they are made of."""
-        found: set[str] = set()
-        for name in self.read:
-            formula = self.table.column(name).formula
-            found |= {name} if formula is None else {*formula.columns}
-        return tuple(sorted(found))
+        return tuple(sorted(self._stored(self._read(self.columns))))
+
+    def read_with(self, columns: Iterable[str]) -> set[str]:
+        """Return the columns that are read, computed and stored, once the plan looks at these columns too."""
+        read = self._read({*self.columns, *columns})
+        return read | self._stored(read)
+
+    def _read(self, columns: Iterable[str]) -> set[str]:
+        looked_at = {*columns}
+        ordering = ordering_columns(self.table) if self.bound.mode == "row" and self.bound.order else ()
+        steps = [self.table.formulas[name] for name in looked_at if name in self.table.steps]
+        told = {name for formula in steps for name in formula.columns}
+        return {*looked_at, *ordering, *self.bound.order, *told}
+
+    def _stored(self, read: Iterable[str]) -> set[str]:
+        formulas = self.table.formulas
+        return {source for name in read for source in (formulas[name].columns if name in formulas else (name,))}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values: canonical, fit for hashing and for the audit trail."""
@@ -322,7 +348,7 @@ def _check_keys(schema: Schema, name: str, given: Any) -> Keys:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise QuestionError(f"The public keys of '{name}' are a list.")
     keys = tuple(given)
-    known: tuple[Key, ...] = (*public_keys(schema, name), None)
+    known: tuple[Key, ...] = (*kind.public_keys, None)
     for position, key in enumerate(keys):
         if not any(same_scalar(key, item) for item in known):  # type: ignore[arg-type]
             raise QuestionError(f"'{key}' is no public key of column '{name}'.{did_you_mean(key, known)}")

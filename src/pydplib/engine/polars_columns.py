@@ -201,7 +201,7 @@ def condition_expr(condition: RowCondition, schema: Schema, names: Mapping[str, 
     if isinstance(condition, AnyOf):
         # What is neither met nor not met, because a value is missing, is not met: otherwise "or" could be neither too.
         return pl.any_horizontal(*(condition_expr(part, schema, names).fill_null(False) for part in condition.parts))
-    cell, kind = pl.col(names[condition.column]), schema.column(condition.column)
+    cell, kind = pl.col(names[condition.column]), schema.columns[condition.column]
     if condition.op == "is_missing":
         return cell.is_null()
     if condition.op == "is_present":
@@ -227,7 +227,7 @@ def key_expr(by: Mapping[str, Keys], schema: Schema, names: Mapping[str, str]) -
     for column, keys in by.items():
         if keys is None:
             continue
-        cell, kind = pl.col(names[column]), schema.column(column)
+        cell, kind = pl.col(names[column]), schema.columns[column]
         if isinstance(keys, Bins):
             position, size = cells_between(cell, keys.numbers), len(keys.keys)
         else:
@@ -260,7 +260,7 @@ def _measured(measure: Measure, schema: Schema, name: str) -> pl.Expr:
 
     cell = pl.col(name).cast(pl.Float64)
     low, high = measure.low, measure.high
-    if low is None or high is None or (low, high) == number_bounds(schema.column(measure.column or "")):
+    if low is None or high is None or (low, high) == number_bounds(schema.columns[measure.column or ""]):
         return cell
     return clamp(cell, low, high)
 

@@ -1,4 +1,4 @@
-"""Polars: the same plan in Polars' own lazy expressions, a second voice beside the SQL."""
+"""Polars: the same plan in Polars' own lazy expressions, a second voice next to the SQL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydplib.engine import polars_columns as words
 from pydplib.engine.answers import EngineAnswer, check_present, column_names, read_table
 from pydplib.engine.bounds import PRIME, WEIGHT_UNIT, fold_text
-from pydplib.engine.columns import check_storage
+from pydplib.engine.columns import check_storages
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.marginals import Rows, read_tables, rows_of, size_of
 from pydplib.engine.plan import Plan
@@ -50,8 +50,7 @@ class PolarsEngine:
         self._types = dict(guarded(self.name, frame.collect_schema, opening=True))
         self._names = column_names(schema)
         check_present(schema, self._types)
-        for name, column in schema.stored.items():
-            check_storage(name, column, words.storage_of(self._types[name]))
+        check_storages(schema, {name: words.storage_of(self._types[name]) for name in schema.stored})
         if schema.person is not None:
             self._folding(schema.person, "person column")
 
@@ -223,7 +222,7 @@ class PolarsEngine:
         import polars as pl
 
         columns = [
-            words.column_expr(name, self.schema.column(name), self._types[name]).alias(self._names[name])
+            words.column_expr(name, self.schema.columns[name], self._types[name]).alias(self._names[name])
             for name in plan.stored
         ]
         if plan.bound.person is not None:
@@ -268,7 +267,7 @@ class PolarsEngine:
         if bound.rule == "any" and told is not None:
             chosen = told
         else:
-            texts = [name for name in plan.columns if self.schema.column(name).cell.is_text]
+            texts = [name for name in plan.columns if self.schema.cells[name].is_text]
             keys, downwards = row_order(self.schema, self._names, bound.order, descending=bound.is_descending)
             keys = [pl.col("p"), *keys, *(pl.col(self._names[name]) for name in texts)]
             downwards = [False, *downwards, *(False for _ in texts)]
@@ -292,12 +291,12 @@ class PolarsEngine:
         ).drop_nulls(groups)
         folds: dict[str, Storage] = {"p": self._folding(bound.person or "", "person column"), "k": "integer"}
         for i, name in unknown:
-            folds[f"u{i}"] = "text" if self.schema.column(name).cell.is_text else "float"
+            folds[f"u{i}"] = "text" if self.schema.cells[name].is_text else "float"
         content: dict[str, Storage] = {}
         if bound.row_key is not None:
             content["rk"] = self._folding(bound.row_key, "row key")
         else:
-            plain = [c for c in plan.columns if not self.schema.column(c).cell.is_text]
+            plain = [c for c in plan.columns if not self.schema.cells[c].is_text]
             content = {self._names[c]: "float" for c in plain}
         group_parts = [_poly(_fold(n, s), plan, f"group {n}") for n, s in folds.items()]
         row_parts = [_poly(_fold(n, s), plan, f"row {n}") for n, s in {"p": folds["p"], **content}.items()]

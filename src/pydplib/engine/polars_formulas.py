@@ -19,8 +19,9 @@ def computed_rows(rows: pl.LazyFrame, column: str, schema: Schema, names: Mappin
     """Return rows with one more column, computed from normalised columns of each of them."""
     import polars as pl
 
-    kind, name = schema.column(column), names[column]
-    root = kind.formula.root if kind.formula is not None else None
+    kind, name = schema.columns[column], names[column]
+    formula = schema.formulas.get(column)
+    root = None if formula is None else formula.root
     if root is None or isinstance(root, FormulaStep):
         return rows
     writer = _PolarsWriter(rows, schema, names, prefix=f"{name}_")
@@ -106,7 +107,7 @@ def row_order(
     keys: list[pl.Expr] = []
     downwards: list[bool] = []
     for column in dict.fromkeys([*order, *(ordering_columns(schema) if ties is None else ties)]):
-        cell, value = schema.column(column).cell, pl.col(names[column])
+        cell, value = schema.cells[column], pl.col(names[column])
         is_down = descending and column in order
         if is_down and cell.other is not None:  # its code is the largest, and it is no largest value
             keys.append(value == cell.other)
@@ -121,10 +122,10 @@ def told_persons(rows: pl.LazyFrame, steps: Sequence[str], schema: Schema, names
     """Return one row of each person: what is told of that person, within its bounds."""
     raw, final = [], []
     for column in steps:
-        kind = schema.column(column)
-        if kind.formula is None:
+        kind, formula = schema.columns[column], schema.formulas.get(column)
+        if formula is None:
             continue
-        value = _told(kind.formula.step, schema, names)
+        value = _told(formula.step, schema, names)
         raw.append(value.alias(names[column]))
         if not kind.cell.is_code:
             import polars as pl
@@ -141,7 +142,7 @@ def _told(step: FormulaStep, schema: Schema, names: Mapping[str, str]) -> pl.Exp
         return pl.len() if met is None else words.condition_expr(met, schema, names).fill_null(False).sum()
     cells = [pl.col(names[column]) for column in step.columns]
     if step.kind == "highest":
-        other = schema.column(step.columns[0]).cell.other
+        other = schema.cells[step.columns[0]].other
         highest = cells[0].max()
         return highest if other is None else pl.coalesce(cells[0].filter(cells[0] != other).max(), highest)
     if step.kind == "days_between":

@@ -26,7 +26,7 @@ def sampling_sql(compiler: Compiler, plan: Plan) -> str:
     groups = ["k", *(f"u{i}" for i, _ in unknown)]
     present = " AND ".join(f"{group} IS NOT NULL" for group in groups)
     carried = ["p", *names, *(["rk"] if bound.row_key is not None else [])]
-    texts = {name for name in plan.columns if compiler.schema.column(name).cell.is_text}
+    texts = {name for name in plan.columns if compiler.schema.cells[name].is_text}
     folded = {"p": _fold(dialect, "p", compiler.person_storage(bound.person or "")), "k": dialect.as_bigint("k")}
     folded |= {f"u{i}": _fold(dialect, f"u{i}", "text" if name in texts else "float") for i, name in unknown}
     if bound.row_key is not None:

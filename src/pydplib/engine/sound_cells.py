@@ -99,7 +99,7 @@ def _is_valid(column: Any) -> bool:
 
 
 def _within(column: Any, most: int) -> Any:
-    """Return points in time without those further from 1970 than so many ticks."""
+    """Return points in time without those further from 1970 than this many ticks."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

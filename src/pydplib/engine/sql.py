@@ -33,7 +33,8 @@ from pydplib.engine.one_row import one_row_sql
 from pydplib.engine.plan import Bins, Keys, Plan
 from pydplib.engine.samples import sampling_sql
 from pydplib.errors import SchemaError, column_hint
-from pydplib.schema import Column, Scalar, Schema, Storage
+from pydplib.schema import Scalar, Schema, Storage
+from pydplib.schema.cells import Cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ class Compiler:
         self.schema = schema
         self.source = source
         self._columns = column_names(schema)
+        self._written: dict[str, str] = {}
+        self._last: tuple[tuple[Any, ...], list[Query]] | None = None
 
     def on(self, text: str) -> Compiler:
         """Return the compiler for a copy of the source's columns that stays as it is."""
@@ -94,6 +97,13 @@ class Compiler:
             bounded_table: A table made by ``bounded(outer)``; then nothing is bounded again.
             aside: A table of the rows of persons beyond the limit; then only they are weighed.
         """
+        asked, last = (plan, outer, bounded_table, aside), self._last
+        # A plan is explained, then answered: the same statements.
+        if last is None or any(one is not other for one, other in zip(last[0], asked, strict=True)):
+            self._last = last = (asked, self._queries(*asked))
+        return last[1]
+
+    def _queries(self, plan: Plan, outer: Plan | None, bounded_table: str | None, aside: str | None) -> list[Query]:
         if plan.measures[0].kind == "persons":
             return [Query(self._persons_by_rows(plan), (0,), True)]
         head = self.bounding(outer or plan, aside) if bounded_table is None else ""
@@ -220,13 +230,17 @@ class Compiler:
         return storage
 
     def column_sql(self, column: str) -> str:
-        """Return a normalised column."""
-        kind: Column = self.schema.column(column)
-        storage, cell = self.storage(column), self.dialect.quote(column)
-        if kind.cell.is_text:
+        """Return a normalised column; it is written once for all statements."""
+        if column not in self._written:
+            self._written[column] = self._write(column, self.schema.cells[column])
+        return self._written[column]
+
+    def _write(self, column: str, cell: Cell) -> str:
+        storage, name = self.storage(column), self.dialect.quote(column)
+        if cell.is_text:
             check_keys(column, storage)
-            return self.dialect.id_text(cell)
-        return column_sql(self.dialect, cell, kind, storage)
+            return self.dialect.id_text(name)
+        return column_sql(self.dialect, name, cell, storage)
 
     def person_sql(self) -> str:
         """Return the normalised person of a table that has one; NULL for nobody."""
@@ -264,12 +278,12 @@ class Compiler:
     def _condition(self, condition: RowCondition) -> str:
         if isinstance(condition, AnyOf):
             return " OR ".join(f"({self._condition(part)})" for part in condition.parts)
-        cell, kind = self.name(condition.column), self.schema.column(condition.column)
+        cell = self.name(condition.column)
         if condition.op == "is_missing":
             return f"{cell} IS NULL"
         if condition.op == "is_present":
             return f"{cell} IS NOT NULL"
-        literals = self._literals(condition.values, kind)
+        literals = self._literals(condition.values, condition.column)
         if condition.op in ("is_in", "not_in"):
             return f"{cell} {'NOT ' if condition.op == 'not_in' else ''}IN ({', '.join(literals)})"
         if condition.op == "between":
@@ -277,9 +291,10 @@ class Compiler:
         sign = {"at_least": ">=", "at_most": "<=", "more_than": ">", "less_than": "<"}[condition.op]
         return f"{cell} {sign} {literals[0]}"
 
-    def _literals(self, values: Iterable[Scalar], kind: Column) -> list[str]:
-        write = str if kind.cell.is_code else self.dialect.double
-        return [write(kind.code(value)) for value in values]
+    def _literals(self, values: Iterable[Scalar], column: str) -> list[str]:
+        write = str if self.schema.cells[column].is_code else self.dialect.double
+        code = self.schema.columns[column].code
+        return [write(code(value)) for value in values]
 
     def key_sql(self, by: Mapping[str, Keys]) -> str:
         """Return the number of a row's public key in public order; NULL if it has none."""
@@ -293,20 +308,22 @@ class Compiler:
         return code
 
     def _position(self, column: str, keys: Keys) -> str:
-        cell, kind = self.name(column), self.schema.column(column)
+        cell, kind = self.name(column), self.schema.columns[column]
         if isinstance(keys, Bins):
             return self._cells_between(cell, keys.numbers)
         listed: list[Any] = [key for key in keys or () if key is not None]
         positions = [position for position, key in enumerate(keys or ()) if key is not None]
-        numbers = [int(kind.code(key)) for key in listed]
+        codes = [kind.code(key) for key in listed]
+        numbers = [int(code) for code in codes]
         first, steps = numbers[0] if numbers else 0, range(len(numbers))
         if numbers == [first + i for i in steps] and positions == list(steps):
             # Neighbouring codes in public order need no chain of comparisons.
-            low, high = self._literals((listed[0], listed[-1]), kind)
-            whole = cell if kind.cell.is_code else self.dialect.as_whole(cell)
+            is_code = self.schema.cells[column].is_code
+            low, high = (str(code) if is_code else self.dialect.double(code) for code in (codes[0], codes[-1]))
+            whole = cell if is_code else self.dialect.as_whole(cell)
             chosen = f"WHEN {cell} >= {low} AND {cell} <= {high} THEN {whole} - ({first})"
         else:
-            pairs = zip(self._literals(listed, kind), positions, strict=True)
+            pairs = zip(self._literals(listed, column), positions, strict=True)
             chosen = " ".join(f"WHEN {cell} = {literal} THEN {i}" for literal, i in pairs)
         if len(listed) < len(keys or ()):
             chosen += f" WHEN {cell} IS NULL THEN {(keys or ()).index(None)}"
@@ -329,11 +346,11 @@ class Compiler:
 
     def _number(self, measure: Measure) -> str:
         column = measure.column or ""
-        kind, cell = self.schema.column(column), self.name(column)
-        if kind.cell.is_code:
+        cell = self.name(column)
+        if self.schema.cells[column].is_code:
             cell = self.dialect.as_double(cell)
         low, high = measure.low, measure.high
-        if low is None or high is None or (low, high) == number_bounds(kind):
+        if low is None or high is None or (low, high) == number_bounds(self.schema.columns[column]):
             return cell
         least, most = self.dialect.double(low), self.dialect.double(high)
         return f"(CASE WHEN {cell} < {least} THEN {least} WHEN {cell} > {most} THEN {most} ELSE {cell} END)"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pydplib.engine.answers import EngineAnswer, check_present, read_table
 from pydplib.engine.beyond import Beyond, takes
-from pydplib.engine.columns import check_storage
+from pydplib.engine.columns import check_storages
 from pydplib.engine.dialects import Dialect
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.marginals import Rows, read_tables, rows_of, tables_sql
@@ -60,8 +60,7 @@ class SqlEngine:
         # One connection, one statement at a time: web workers share a loaded table.
         self._lock = threading.RLock()
         check_present(schema, source.storages)
-        for column, kind in schema.stored.items():
-            check_storage(column, kind, source.storages[column], text_as_day=dialect.text_as_day)
+        check_storages(schema, source.storages, text_as_day=dialect.text_as_day)
         if schema.person is not None:
             self._compiler.person_storage(schema.person)
         # Where the bytes stay as they are, only persons beyond the limit are weighed.

@@ -36,7 +36,7 @@ def from_file(path: str, schema: Schema, *, table: str) -> SqlEngine:
     ((encoding,),) = guarded("SQLite", lambda: run("PRAGMA encoding"), opening=True)
     for name, function in _functions(str(encoding).lower().replace("utf-16", "utf-16-")).items():
         connection.create_function(name, function.__code__.co_argcount, function, deterministic=True)
-    # Temporary tables hold bounded rows: in memory, not in a file beside the data.
+    # Temporary tables hold bounded rows: in memory, not in a file next to the data.
     guarded("SQLite", lambda: run("PRAGMA temp_store = MEMORY"), opening=True)
     text = _DIALECT.text(table)
     described = guarded("SQLite", lambda: run(f"SELECT name, type FROM pragma_table_info({text})"), opening=True)

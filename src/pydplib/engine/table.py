@@ -32,7 +32,7 @@ class Table(Shown):
     Examples:
         >>> import pandas as pd, pydplib as dp
         >>> dp.load(pd.DataFrame({"age": [61, 70]}), dp.Schema({"age": dp.Number(18, 100, unit="years")}))
-        Table 'table' on DuckDB, every row another person
+        Table 'table' on DuckDB, one row per person
           age  number    18 to 100 years
     """
 

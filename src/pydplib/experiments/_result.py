@@ -1,4 +1,4 @@
-"""What an experiment gives back: rows, tables beside the paper's values, figures and remarks; and how it is written."""
+"""What an experiment gives back: rows, tables next to the paper's values, figures, remarks; and how it is written."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ SUPPRESSION = 0.05
 
 @dataclass(frozen=True)
 class Cohort:
-    """The columns of the question, as arrays, beside the frame they came in."""
+    """The columns of the question, as arrays, next to the frame they came in."""
 
     frame: Any
     age: NDArray[np.int64]

@@ -177,7 +177,7 @@ def run_inference(
     js_sizes: Sequence[int] = JS_SIZES,
     draws: int = JS_DRAWS,
 ) -> Experiment:
-    """Run the second paper's experiment again: Table I, Fig. 1, Fig. 2 and Fig. 3, beside the paper and the theory.
+    """Run the second paper's experiment again: Table I, Fig. 1, Fig. 2 and Fig. 3, next to the paper and the theory.
 
     Args:
         sizes: How many records, uniform on [5, 45].

@@ -35,7 +35,7 @@ class Laplace:
     array together (L1).
 
     Proof: Values are rounded to a grid of step g in exact arithmetic. If one person moves at
-    most c coordinates by S in all, the rounded values move by at most D = ceil(S/g) + c - 1
+    most c coordinates by S in total, the rounded values move by at most D = ceil(S/g) + c - 1
     steps. Exact discrete Laplace noise of scale D/epsilon steps changes no probability by
     more than the factor exp(epsilon) (``noise.tap.add_laplace``); turning steps back into
     floats is post-processing. g is below a thousandth of S/c and of the scale, so the

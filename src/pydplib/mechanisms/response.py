@@ -136,7 +136,7 @@ class RandomizedResponse:
             return noisy[0]
         if not isinstance(values, np.ndarray):
             return noisy
-        # Mixed categories stay what they are: NumPy would turn numbers beside texts into texts.
+        # Mixed categories stay what they are: NumPy would turn numbers next to texts into texts.
         mixed = values.dtype == object or len({isinstance(value, str) for value in self.categories}) > 1
         return np.array(noisy, dtype=object if mixed else None).reshape(values.shape)
 

@@ -66,7 +66,7 @@ class Expansion:
 
 
 def decimal_context(precision: int) -> Context:
-    """Return the rules of decimal arithmetic with so many digits, and exponents that never run out."""
+    """Return the rules of decimal arithmetic with this many digits, and exponents that never run out."""
     return Context(prec=precision, Emin=-(10**15), Emax=10**15)
 
 

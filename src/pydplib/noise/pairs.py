@@ -111,7 +111,7 @@ class _Terms:
 
 
 def number_of(cells: int, total: int, low: int) -> int:
-    """Return how many vectors of so many whole numbers have a sum of ``total`` >= 0 and negative parts of ``low``.
+    """Return how many vectors of this many whole numbers have a sum of ``total`` >= 0 and negative parts of ``low``.
 
     Examples:
         >>> number_of(2, 1, 1), number_of(3, 0, 0)  # (2, -1) and (-1, 2); nothing but zeros
@@ -132,7 +132,7 @@ def _numbers(cells: int, total: int, low: int) -> list[int]:
 
 @lru_cache(maxsize=64)
 def _terms(first: int, second: int) -> _Terms:
-    """Return the terms of blocks of so many cells: by differences, as Newton's basis has them."""
+    """Return the terms of blocks of this many cells: by differences, as Newton's basis has them."""
     case: list[int] = []
     powers: list[tuple[int, ...]] = []
     factors: list[int] = []
@@ -309,7 +309,7 @@ def _comb(top: NDArray[np.float64], below: int) -> NDArray[np.float64]:
 
 
 def _draw_parts(whole: Integers, parts: Integers, most: int, source: Source | None) -> Integers:
-    """Return numbers >= 0 of a given sum, so many for each row, uniformly; the columns that follow are 0.
+    """Return numbers >= 0 of a given sum, this many for each row, uniformly; the columns that follow are 0.
 
     Proof: n = whole is made up of r parts in as many ways as r - 1 bars can be placed among n + r - 1 places: the parts
     are the gaps. Floyd's algorithm chooses the places uniformly: for j = n, n + 1, ..., n + r - 2 take a uniform place

@@ -214,7 +214,7 @@ def permutation(size: int, *, source: Source | None = None) -> NDArray[np.int64]
     """Return a uniformly random order of 0, 1, ..., size - 1.
 
     Proof: Sorting by independent 64-bit keys is uniform given that the keys differ;
-    on a tie (probability below size^2 / 2^65) all keys are drawn anew.
+    on a tie (probability below size^2 / 2^65) all keys are drawn again.
 
     Examples:
         >>> sorted(permutation(4).tolist())

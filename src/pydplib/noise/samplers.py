@@ -49,7 +49,7 @@ def discrete_laplace(scale: Fraction, size: int, *, source: Source | None = None
     binary digits are independent, digit j is 1 with probability 1/(1 + exp(2^j/scale)),
     because a^g is the product of a^(2^j) over the digits set. The digits from ``count``
     on form a geometric variable with ratio a^(2^count): its value is the number of
-    heads before the first tails. A fair sign, with -0 rejected and drawn anew, makes
+    heads before the first tails. A fair sign, with -0 rejected and drawn again, makes
     |z| = G two-sided: weights 1/2 (1-a) a^|z| for every z, zero included.
 
     Args:

@@ -90,7 +90,7 @@ def check_finite(codes: NDArray[Any], *, infinite: bool = False) -> None:
         return
     lowest, highest = float(codes.min()), float(codes.max())
     if np.isnan(lowest):
-        raise DataError("Some values are written as NaN, which is no number. Leave them empty, or correct them.")
+        raise DataError("Some values are written as NaN, which is not a number. Leave them empty, or correct them.")
     if infinite:
         return
     if not (np.isfinite(lowest) and np.isfinite(highest)):
@@ -183,7 +183,7 @@ def check_categories(categories: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _gap(column: OpenColumn, declared: tuple[Any, ...] | None) -> Any:
-    """Return what stands for 'missing': what the caller declared, '' beside declared text, else as it came."""
+    """Return what stands for 'missing': what the caller declared, '' next to declared text, else as it came."""
     if declared is not None:
         known = [member for member in declared if member is None or member == ""]
         return known[0] if known else "" if all(isinstance(member, str) for member in declared) else None

@@ -50,7 +50,7 @@ class Records:
             yield rows, self.take(rows)
 
     def sample(self, most: int) -> NDArray[np.float64]:
-        """Return at most so many records, evenly strided: no randomness that would have to be accounted for."""
+        """Return at most this many records, evenly strided: no randomness that would have to be accounted for."""
         stride = -(-len(self) // most)
         return self.take(slice(0, len(self), max(stride, 1)))
 

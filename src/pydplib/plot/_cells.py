@@ -15,8 +15,6 @@ from pydplib.plot._parts import Labels, Numbers, colour_of, empty_figure, faint,
 _MOST_COLUMNS = 10
 _FEW_COLUMNS = 4
 _SHORT = 11
-_MOST_MARGINS = 60
-"""More cells than these have no room for a margin in each; the hover text and the table have it."""
 
 
 def heatmap(
@@ -39,8 +37,8 @@ def heatmap(
         x: Labels of the columns.
         y: Labels of the rows, from the top.
         values: One row of numbers per label of ``y``.
-        margins: How far the noise may have moved each number (95 %), or all of them: shown when pointing at a cell,
-            and in the cells of a small table.
+        margins: How far the noise may have moved each number (95 %), or all of them: shown when pointing at a cell.
+            Numbers that do not exceed their margin are faint, without a colour.
         limit: The value of the strongest colour; by default the largest. Give it when tables are compared.
         value_title: What the numbers are, for the hover text.
         x_title: Title of the x axis.
@@ -52,8 +50,9 @@ def heatmap(
     Examples:
         >>> heatmap(["50-59", "60-69"], ["n", "y"], [[20, 40], [2, 3]]).data[0].zmax
         40.0
-        >>> heatmap(["50-59", "60-69"], ["n"], [[20, 40]], margins=6).data[0].text[0][1]
-        '40<br>± 6'
+        >>> figure = heatmap(["50-59", "60-69"], ["n"], [[4, 40]], margins=6)
+        >>> figure.data[0].z[0], figure.data[1].text
+        ((None, 40.0), ('4',))
     """
     cells = np.asarray(values, dtype=float)
     if cells.shape != (len(y), len(x)):
@@ -62,22 +61,23 @@ def heatmap(
     top = float(limit if limit is not None else np.nanmax(cells, initial=1.0))
     word = f" {value_title}" if value_title else ""
     spread, more = "", dict[str, Any]()
+    faint = np.zeros(cells.shape, dtype=bool)
     if margins is not None:
         bars = np.broadcast_to(np.asarray(margins, dtype=float), cells.shape)
-        spread, more = " ± %{customdata:,.3~g} (95 %)", {"customdata": bars.tolist()}
-        if len(x) <= _MOST_COLUMNS and cells.size <= _MOST_MARGINS:
-            more["text"] = [
-                [_with_margin(value, bar) for value, bar in zip(line, ends, strict=True)]
-                for line, ends in zip(cells, bars, strict=True)
-            ]
+        spread, more = " ± %{customdata:,.3~g} (95 %)", {"customdata": np.vectorize(_up)(bars).tolist()}
+        faint = cells <= bars
     fig.add_trace(
         go.Heatmap(
             x=texts(x),
             y=texts(y),
-            z=cells.tolist(),
+            z=[
+                [None if lost else value for value, lost in zip(*row, strict=True)]
+                for row in zip(cells.tolist(), faint.tolist(), strict=True)
+            ],
+            hoverongaps=False,
             zmin=0.0,
             zmax=top,
-            texttemplate="%{text}" if "text" in more else "%{z:,.4~g}",
+            texttemplate="%{z:,.4~g}",
             textfont={"size": 12},
             xgap=2,
             ygap=2,
@@ -86,6 +86,21 @@ def heatmap(
             **more,
         )
     )
+    if faint.any():
+        places = np.argwhere(faint & ~np.isnan(cells)).tolist()
+        fig.add_trace(
+            go.Scatter(
+                x=[texts(x)[column] for _, column in places],
+                y=[texts(y)[row] for row, _ in places],
+                text=[f"{cells[row, column]:,.4g}" for row, column in places],
+                customdata=[_up(float(bars[row, column])) for row, column in places],
+                mode="text",
+                name="below its margin",
+                opacity=0.55,
+                textfont={"size": 12},
+                hovertemplate=f"%{{y}}, %{{x}}: %{{text}}{word} ± %{{customdata:,.3~g}} (95 %)<extra>noise</extra>",
+            )
+        )
     fig.update_xaxes(type="category", showline=False, ticks="", tickangle=0 if len(x) <= _MOST_COLUMNS else None)
     fig.update_yaxes(type="category", autorange="reversed", showgrid=False, ticks="")
     fig.update_layout(showlegend=False)
@@ -98,11 +113,6 @@ def _narrow(x: list[str], y: list[str]) -> dict[str, Any]:
     broken = ["<br>".join(wrap(label, _SHORT, break_long_words=False)) for label in y]
     columns: dict[str, Any] = {"tickfont": {"size": 10}} if len(x) > _FEW_COLUMNS else {}
     return {"xaxis": columns, "yaxis": {"tickvals": y, "ticktext": broken}, "margin": {"r": 4}}
-
-
-def _with_margin(value: float, margin: float) -> str:
-    """Return what stands in a cell; a cell that is missing stays empty."""
-    return "" if np.isnan(value) else f"{value:,.4g}<br>± {_up(margin):,.12g}"
 
 
 def _up(margin: float) -> float:

@@ -113,7 +113,7 @@ def draw(released: Any, *, original: Any = None, **options: Any) -> Figure:
 
     Args:
         released: What a session released, or what ``dp_calculate`` or ``anonymize`` returned.
-        original: For the owner's eyes only: what is drawn beside it, as aggregates. The column that was made noisy;
+        original: For the owner's eyes only: what is drawn next to it, as aggregates. The column that was made noisy;
             the exact values of a release; for an anonymized table ``True``. Whoever gets the figure then has exact
             statistics of private data.
         options: ``title=`` and whatever else the kind of release understands.

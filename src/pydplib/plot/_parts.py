@@ -16,7 +16,7 @@ Numbers: TypeAlias = Sequence[float] | np.ndarray[Any, Any]
 Labels: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
 
 ORIGINAL_SHOWN = "Shows the original values as well: for the data owner only."
-"""What a caption says where the owner had the original drawn beside a release."""
+"""What a caption says where the owner had the original drawn next to a release."""
 
 
 def empty_figure(x_title: str, y_title: str, title: str, caption: str, height: int) -> Figure:
@@ -144,12 +144,13 @@ def _fitted(labels: Sequence[str], thin: bool, width: int) -> tuple[dict[str, An
     return ticks, round(0.65 * _LETTER * max(map(len, short)))
 
 
-def may_be_noise(figure: Figure, faded: Collection[str]) -> None:
+def may_be_noise(figure: Figure, faded: Collection[str], words: tuple[str, str] = ("may be", "noise")) -> None:
     """Say under categories that noise alone could have made them, on wide and on narrow screens.
 
     Args:
         figure: A figure whose x axis is one of categories.
         faded: The categories.
+        words: What is said, in two parts: on narrow screens each has a line.
     """
     if not faded:
         return
@@ -158,12 +159,12 @@ def may_be_noise(figure: Figure, faded: Collection[str]) -> None:
     if wide.tickvals is None:
         labels = list(dict.fromkeys(str(label) for trace in figure.data for label in trace.x))
         wide.update(tickvals=labels, ticktext=labels, tickangle=0)
-    wide.ticktext = _doubted(wide.tickvals, wide.ticktext, faded, "<br>(may be noise)")
+    wide.ticktext = _doubted(wide.tickvals, wide.ticktext, faded, f"<br>({' '.join(words)})")
     more = figure.layout.margin.b or AXIS_ROOM
     figure.update_layout(margin={"b": more + 16}, height=(figure.layout.height or 420) + 16)
     slim = dict(narrow.get("xaxis") or {})
     if "tickvals" in slim:
-        slim["ticktext"] = _doubted(slim["tickvals"], slim["ticktext"], faded, "<br>(may be<br>noise)")
+        slim["ticktext"] = _doubted(slim["tickvals"], slim["ticktext"], faded, f"<br>({'<br>'.join(words)})")
         margin = dict(narrow.get("margin") or {})
         margin["b"] = margin.get("b", AXIS_ROOM) + 32
         set_narrow(figure, {**narrow, "xaxis": slim, "margin": margin, "height": narrow.get("height", 420) + 32})

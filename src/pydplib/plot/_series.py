@@ -244,6 +244,10 @@ def dots(
     return fig
 
 
+_TREND = 2
+"""As many points are no trend: a line through them would say more than they do."""
+
+
 def line(
     x: Labels,
     series: Mapping[str, Numbers],
@@ -256,7 +260,7 @@ def line(
     caption: str = "",
     height: int = 420,
 ) -> Figure:
-    """Return lines with markers, one per series, with error bars where margins are known.
+    """Return lines with markers, one per series, with error bars where margins are known; no line through two points.
 
     Args:
         x: Where the points lie on the x axis (numbers or categories).
@@ -270,9 +274,10 @@ def line(
         height: In pixels.
 
     Examples:
-        >>> figure = line([2017, 2018], {"reports": [450, 470]}, y_title="reports")
-        >>> figure.data[0].mode
+        >>> line([2016, 2017, 2018], {"reports": [430, 450, 470]}, y_title="reports").data[0].mode
         'lines+markers'
+        >>> line([2017, 2018], {"reports": [450, 470]}, y_title="reports").data[0].mode
+        'markers'
     """
     fig = empty_figure(x_title, y_title, title, caption, height)
     for name, values in checked_series(x, series).items():
@@ -285,7 +290,7 @@ def line(
                 x=plain_list(x),
                 y=values,
                 name=name,
-                mode="lines+markers",
+                mode="lines+markers" if len(values) > _TREND else "markers",
                 line={"color": colour, "width": 2},
                 marker={"symbol": "circle", "color": colour, "size": 7, "line": {"width": 0}},
                 error_y=error,

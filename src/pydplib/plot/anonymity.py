@@ -144,7 +144,7 @@ def _compared(
     title: str,
     caption: str,
 ) -> Figure:
-    """Return bars of the release, beside those of the original where the owner gave it."""
+    """Return bars of the release, next to those of the original where the owner gave it."""
     series = {} if before is None else {"original": before}
     words = caption or (OWNER if before is not None else "")
     figure = bar(labels, {**series, "released": after}, x_title=x_title, y_title=y_title, title=title, caption=words)
@@ -385,7 +385,7 @@ def draw_anonymization(result: AnonymizationResult, *, original: Any = None, tit
 
     Args:
         result: What ``anonymize`` returned.
-        original: For the owner's eyes only: anything true draws the risk before anonymization beside it.
+        original: For the owner's eyes only: anything true draws the risk before anonymization next to it.
         title: What the figure shows.
     """
     words = [result.certificate.guarantee.sentence, *([OWNER] if original else [])]

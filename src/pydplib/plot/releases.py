@@ -18,6 +18,7 @@ from pydplib.plot._parts import ORIGINAL_SHOWN, faint, fit_labels, may_be_noise
 from pydplib.plot._series import Box, bar, box, line
 from pydplib.plot._theme import COLORWAY, TONES
 from pydplib.plot.clinic import PICTURES, draw_clinical
+from pydplib.release.outlook import lost_values
 from pydplib.release.postprocess import box_data, tidy_table
 from pydplib.release.statistics import STATISTICS
 from pydplib.release.statistics.noise import confidence_words
@@ -26,7 +27,7 @@ from pydplib.release.words import show_margin, words_of
 
 KINDS = ("bar", "points", "heatmap", "box", "bubbles")
 """How a release can be drawn; by default what suits its statistic and axes."""
-_BESIDE = ("bar", "points")  # kinds that have room for the original beside the release
+_BESIDE = ("bar", "points")  # kinds that have room for the original next to the release
 _PER_CELL = ("values", "low", "high", "margins", "sizes", "doubtful", "noisy")
 _FEW_ROWS = 30  # a group of fewer rows, by its noisy number, is small
 _MOSTLY = 0.75  # of the cells of a group: one in twenty intervals misses, so some of many cells look real
@@ -42,7 +43,7 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
 
     Args:
         release: A ``Release``.
-        original: For the owner only: the exact values, in the shape of ``release.value``, beside bars or points.
+        original: For the owner only: the exact values, in the shape of ``release.value``, next to bars or points.
         kind: ``"bar"``, ``"points"``, ``"heatmap"``, ``"box"`` or ``"bubbles"``.
         title: What the figure shows; by default the question.
 
@@ -367,7 +368,13 @@ def _series(release: Any, exact: Any) -> tuple[list[str], dict[str, Any], dict[s
 
 
 def _bars(release: Any, exact: Any, words: dict[str, Any], width: int | None = None) -> Figure:
-    return _marks(bar, release, exact, words, width)
+    figure = _marks(bar, release, exact, words, width)
+    lost = lost_values(release)
+    if release.axes and any(lost):
+        faded = np.asarray(lost, dtype=bool).reshape(release.shape[0], -1)
+        for trace, faint_ones in zip(figure.data[-faded.shape[1] :], faded.T, strict=True):  # originals come first
+            trace.marker.opacity = [0.4 if one else 1.0 for one in faint_ones]
+    return figure
 
 
 def _points(release: Any, exact: Any, words: dict[str, Any], width: int | None = None) -> Figure:
@@ -376,22 +383,26 @@ def _points(release: Any, exact: Any, words: dict[str, Any], width: int | None =
         trace.update(mode="markers", marker={"size": 10}, offsetgroup=trace.name)
     # Next to each other, so that the error bars of two series do not lie on top of each other.
     figure.update_layout(scattermode="group", scattergap=0.4)
-    if release.doubtful is not None and release.axes:
-        _fade(figure, release)
+    lost = lost_values(release)
+    if release.axes and any(lost):
+        _fade(figure, release, lost)
     return figure
 
 
-def _fade(figure: Figure, release: Any) -> None:
-    """Draw points of groups that noise alone could have made as faint rings, and say so under them."""
+def _fade(figure: Figure, release: Any, lost: list[bool]) -> None:
+    """Draw points of groups that the noise has swallowed as faint rings, and say so under them."""
     labels = axis_labels(release.axes[0])
-    doubtful = np.asarray(release.doubtful, dtype=bool).reshape(len(labels), -1)
+    doubtful = np.asarray(lost, dtype=bool).reshape(len(labels), -1)
     for trace, doubts in zip(figure.data[-doubtful.shape[1] :], doubtful.T, strict=True):  # originals come first
+        if trace.error_y.array is not None and doubts.any():
+            trace.error_y.thickness = 1
         trace.marker.update(
             symbol=["circle-open" if doubt else "circle" for doubt in doubts],
             opacity=[0.5 if doubt else 1.0 for doubt in doubts],
             line={"width": [2 if doubt else 0 for doubt in doubts]},
         )
-    may_be_noise(figure, [label for label, doubts in zip(labels, doubtful, strict=True) if doubts.all()])
+    told = [label for label, doubts in zip(labels, doubtful, strict=True) if doubts.all()]
+    may_be_noise(figure, told, ("too", "noisy") if release.doubtful is None else ("may be", "noise"))
 
 
 def _marks(build: Callable[..., Figure], release: Any, exact: Any, words: dict[str, Any], width: int | None) -> Figure:
@@ -425,10 +436,14 @@ def _name_choices(figure: Figure, choices: Any) -> None:
 
 
 def _near(figure: Figure, release: Any, exact: Any) -> None:
-    """Let the y axis show the intervals large: points need no zero, and beside it no margin could be seen."""
+    """Let the y axis show the intervals large: points need no zero, and next to it no margin could be seen."""
     if release.low is None or release.high is None or release.margin_unit != "value":
         return
-    shown = [*release.low, *release.high, *([] if exact is None else exact.ravel().tolist())]
+    lost = lost_values(release)
+    kept = [place for place, one in enumerate(lost) if not one] or list(range(len(lost)))
+    # What the noise has swallowed does not stretch the axis: its interval may end outside.
+    shown = [ends[place] for ends in (release.low, release.high) for place in kept]
+    shown += [*release.values, *([] if exact is None else exact.ravel().tolist())]
     low, high = min(shown), max(shown)
     room = 0.08 * (high - low) or 1.0
     start = 0.0 if 0 <= low < room else low - room

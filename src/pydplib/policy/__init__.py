@@ -1,4 +1,4 @@
-"""Who may get what: roles, noise factors, output labels, policy rows and the one door, ``may_flow``.
+"""Who may get what: roles, noise factors, output labels, policy rows and the one check, ``may_flow``.
 
 Pure functions over values: nothing here reads a file, a clock or a row of data.
 """

@@ -1,4 +1,4 @@
-"""The one door: may this output of this source go to this audience for this purpose?"""
+"""The one check: may this output of this source go to this audience for this purpose?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FlowSource:
 
     Args:
         project: The project that holds the data.
-        fields: The fields that the output speaks of.
+        fields: The fields that the output is about.
         filters: The fields that its conditions use.
         identifiers: Those fields of the project that identify a person.
         computed: Computed column -> the fields that it is computed from. A row that opens all of these opens the column
@@ -62,11 +62,7 @@ class FlowSource:
         identifiers = {name for name, column in schema.columns.items() if column.label == "identifier"}
         if schema.person:
             identifiers.add(schema.person)
-        computed = {
-            name: column.formula.columns
-            for name, column in schema.columns.items()
-            if column.formula is not None and column.formula.columns
-        }
+        computed = {name: formula.columns for name, formula in schema.formulas.items() if formula.columns}
         return cls(project, fields=fields, filters=filters, identifiers=identifiers, computed=computed)
 
 
@@ -113,7 +109,7 @@ class Decision:
     Args:
         allow: Whether it may flow.
         reason: Why, for readers.
-        policy: The row that allowed it, or the nearest one that did not; none if no row speaks of the audience.
+        policy: The row that allowed it, or the nearest one that did not; none if no row is about the audience.
     """
 
     allow: bool

@@ -45,7 +45,7 @@ DECLASSIFIERS: Mapping[str, frozenset[OutputLabel]] = MappingProxyType(
         "anonymize": frozenset(["k_anonymous"]),
     }
 )
-"""The only two doors downwards, and the labels that each can give. Both write the ledger."""
+"""The only two ways downwards, and the labels that each can give. Both write the ledger."""
 
 
 def parse_label(label: object) -> OutputLabel:

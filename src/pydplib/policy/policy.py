@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -79,6 +79,11 @@ class Terms:
     budget: ApproxDP | None
     data_set_budget: ApproxDP
 
+    @property
+    def own(self) -> ApproxDP:
+        """What one recipient may spend in total: the role's budget, or without one the data set's."""
+        return self.budget or self.data_set_budget
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Policy(Shown):
@@ -105,6 +110,11 @@ class Policy(Shown):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(self.rules))
         ApproxDP(self.data_set_budget, self.delta)  # raises if one of them is out of range
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Mapping[str, Any]], data_set_budget: float, delta: float) -> Policy:
+        """Return the policy of rows as a database keeps them: what each says, by the names of ``PolicyRule``."""
+        return cls(tuple(PolicyRule(**row) for row in rows), data_set_budget, delta)
 
     def __str__(self) -> str:
         lines = [f"Policy: epsilon {self.data_set_budget:g} for all recipients together, delta {self.delta:g}"]
@@ -142,7 +152,7 @@ class Policy(Shown):
         n: int | None = None,
         on: dt.date | None = None,
     ) -> Terms:
-        """Return what a role gets; where several rows speak of it, the strictest number counts.
+        """Return what a role gets; where several rows are about it, the strictest number counts.
 
         Args:
             role: The recipient's role.
@@ -163,15 +173,19 @@ class Policy(Shown):
             raise PolicyError(
                 f"No rule of the policy lets '{who.name}' ask statistics. The owner adds a rule or gives another role."
             )
-        delta = self.delta_for(n)
+        whole = self.shared_budget(n)
         cap = min((rule.epsilon_per_question for rule in rules if rule.epsilon_per_question), default=None)
         budget = min((rule.budget for rule in rules if rule.budget), default=None)
         return Terms(
             who.noise_factor,
             cap,
-            None if budget is None else ApproxDP(budget, delta),
-            ApproxDP(self.data_set_budget, delta),
+            None if budget is None else ApproxDP(budget, whole.delta),
+            whole,
         )
+
+    def shared_budget(self, n: int | None) -> ApproxDP:
+        """Return the budget of all recipients together, for a declared public size or none."""
+        return ApproxDP(self.data_set_budget, self.delta_for(n))
 
     def label_of_epsilon(self, epsilon: float) -> OutputLabel:
         """Return the label of a release whose epsilon was given as a number, by the caps of the three audiences.

@@ -33,7 +33,7 @@ ask: questions for statistics; capture: write and sign reports; decide_requests:
 edit_policy: rules, members and budgets; edit_templates: new versions of a report template; erase: take a patient out,
 and what the law asks around it; import_records: bring in files; make_request: ask the owner for more; manage_data:
 versions, snapshots and data quality of the whole project; read_all_ledgers, read_log: what others were given and did;
-read_project: what the project is for, and the own place in it; read_templates: what a report asks; see_raw: rows.
+read_project: what the project is for, and one's own role in it; read_templates: what a report asks; see_raw: rows.
 """
 
 
@@ -211,7 +211,7 @@ def check_use(role: object, power: Power) -> None:
 
 
 def can_read_ledger(role: object, *, own: bool) -> bool:
-    """Return whether a role may read a recipient's ledger: everybody the own one, owner and officer all.
+    """Return whether a role may read a recipient's ledger: everybody their own one, owner and officer all.
 
     Examples:
         >>> can_read_ledger("third_party", own=True), can_read_ledger("third_party", own=False)

@@ -29,7 +29,7 @@ class PolicyRule:
     Args:
         audience: A role (``"third_party"``) or a group (``"group:acme"``).
         label: The most that it may get.
-        fields: The fields that an output may speak of; ``("*",)`` for all but identifiers.
+        fields: The fields that an output may mention; ``("*",)`` for all but identifiers.
         filters: The fields that a condition may use; ``("*",)`` for all but identifiers.
         epsilon_per_question: The most epsilon of one question; none for no cap.
         budget: The epsilon of all questions together; none for no budget of its own.
@@ -88,7 +88,7 @@ class PolicyRule:
             raise ParameterError("A rule's expires is a date (the last day on which it holds).")
 
     def is_for(self, role: str, groups: tuple[str, ...] = ()) -> bool:
-        """Return whether the row speaks of this role or of one of these groups."""
+        """Return whether the row is about this role or one of these groups."""
         return self.audience == role or self.audience in {GROUP + group for group in groups}
 
     def to_dict(self) -> dict[str, Any]:

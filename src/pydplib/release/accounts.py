@@ -1,14 +1,15 @@
-"""What a session may spend: what was opened in the ledger, and never more than the terms of today."""
+"""What a session may spend by the policy of today, and what is left of it by the ledger."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pydplib.budget.costs import Cost
 from pydplib.budget.ledger import Ledger, Quote
+from pydplib.budget.limits import Limits
 from pydplib.budget.rules import Limit, Remaining, State, remaining
 from pydplib.budget.store import Account
-from pydplib.budget.today import Today
 from pydplib.guarantee import ApproxDP, PureDP, Relation
 
 
@@ -17,20 +18,20 @@ def find_account(
 ) -> Account | None:
     """Return an open budget; without a recipient, the data set's own."""
     for account in ledger.accounts(lineage=lineage, recipient=recipient):
-        if (account.recipient is None) == (recipient is None) and account.limit.relation == relation:
+        if (account.recipient is None) == (recipient is None) and account.relation == relation:
             return account
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SessionAccount:
-    """One recipient's budget and the data set's, as they are opened and as today's terms have them.
+    """One recipient's budget and the data set's: what was spent of them, and what today's policy gives.
 
     Args:
-        ledger: Where they are written down.
+        ledger: Where it is written down what was spent.
         lineage: The tables that they are about.
         recipient: Whose budget.
-        own: What today's terms give the recipient; None for whatever was opened.
+        own: What today's policy gives the recipient; None for the limit that the ledger was told last.
         whole: What today's policy gives all recipients together.
         shows_whole: Whether what is left of the data set's own budget counts as well. It depends on what others asked:
             it is for owners, and for whoever runs the library.
@@ -43,22 +44,25 @@ class SessionAccount:
     whole: PureDP | ApproxDP
     shows_whole: bool = True
 
+    @cached_property
+    def limits(self) -> Limits:
+        """What today's policy gives: the ledger keeps to it in one transaction with the debit."""
+        return Limits.of(recipient=self.own, data_set=self.whole)
+
     @property
-    def today(self) -> Today:
-        """What today's terms give: the ledger keeps to it in one transaction with the debit."""
-        return Today(self.own, self.whole)
+    def has_spent(self) -> bool:
+        """Whether the recipient has paid for anything yet."""
+        account = find_account(self.ledger, self.lineage, self.recipient)
+        return account is not None and account.state != State()
 
     def _state(self) -> tuple[State, Limit]:
         account = find_account(self.ledger, self.lineage, self.recipient)
-        if account is not None:
-            return account.state, self.today.limit(account)
-        return State(), Limit.of(self.own or self.whole)
+        limit = self.limits.recipient or self.ledger.last_limit(lineage=self.lineage, recipient=self.recipient)
+        return (State() if account is None else account.state), limit or Limit.of(self.whole)
 
     def _whole_state(self) -> tuple[State, Limit]:
         account = find_account(self.ledger, self.lineage, None)
-        if account is not None:
-            return account.state, self.today.limit(account)
-        return State(), Limit.of(self.whole)
+        return (State() if account is None else account.state), Limit.of(self.whole)
 
     @property
     def left(self) -> Remaining:

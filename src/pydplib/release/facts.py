@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -45,6 +46,7 @@ class Facts:
         groups: Column -> public keys, ``Bins``, or None for unknown keys.
         bound: How one person's contribution is bounded.
         axes: The axes of the answer's groups; empty where the keys are unknown.
+        number: The column whose numbers are measured, where any are.
     """
 
     question: Question
@@ -53,6 +55,9 @@ class Facts:
     groups: dict[str, Any]
     bound: Bound
     axes: tuple[Axis, ...]
+    number: Column | None = None
+    _measured: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _last: dict[str, Purchase] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, question: Question, schema: Schema) -> Facts:
@@ -79,18 +84,25 @@ class Facts:
             if name == schema.person:
                 raise QuestionError(f"'{name}' is the person column: no statistic can measure it.")
         groups = question.groups(schema)
-        if question.about == "numbers":
-            _check_measured(question, schema, groups)
+        number = _measured_column(question, schema, groups) if question.about == "numbers" else None
         canonical = question.canonical(schema)
         bound = question.row_bound(schema) or question.bound(schema, groups)
-        facts = cls(question, schema, canonical, groups, bound, question.axes(schema, groups))
+        facts = cls(question, schema, canonical, groups, bound, question.axes(schema, groups), number)
         if facts.has_unknown_keys:
             _check_unknown(facts)
-        facts.plan([Measure("count")])  # the engine's own checks of keys, conditions and sizes
+        _ = facts.counted  # the engine's own checks of keys, conditions and sizes
         question.check(facts)
         return facts
 
-    @property
+    @cached_property
+    def counted(self) -> Plan:
+        """The engine's plan of the rows themselves, per group."""
+        where, after = self.question.split_conditions(self.schema)
+        return Plan(
+            self.schema, measures=[Measure("count")], where=where, by=self.groups, bound=self.bound, after=after
+        )
+
+    @cached_property
     def has_unknown_keys(self) -> bool:
         """Whether a group's keys are unknown."""
         return any(keys is None for keys in self.groups.values())
@@ -113,41 +125,42 @@ class Facts:
             found *= len(axis.keys)
         return found
 
-    @property
+    @cached_property
     def column(self) -> Column:
         """The column that is measured."""
-        return number_column(self.schema, self.question.measured[0], self.question.ask)
+        return self.number or number_column(self.schema, self.question.measured[0], self.question.ask)
 
-    @property
+    @cached_property
     def bounds(self) -> tuple[float, float]:
         """The public bounds of the measured column, narrowed by the conditions on it."""
-        where, after = self.question.split_conditions(self.schema)
-        return narrowed_bounds(self.column, self.question.measured[0], (*where, *after))
+        return narrowed_bounds(self.column, self.question.measured[0], (*self.counted.where, *self.counted.after))
 
-    @property
+    @cached_property
     def unit(self) -> str:
         """The unit of the answer's values."""
         return self.question.unit(self)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of the declarations that the answer depends on: another bound is another question."""
-        plan = self.plan([Measure("count", name) for name in self.question.measured] or [Measure("count")])
-        used = sorted(self.question.fields | self.question.filters | {*plan.read, *plan.stored})
-        declared = self.schema.to_dict()
-        facts = {
-            "table": self.schema.name,
-            "columns": {name: declared["columns"][name] for name in used},
-            "bound": self.bound.to_dict(),
-        }
+        used = self.question.fields | self.question.filters
+        read, bound = self.counted.read_with(self.question.measured), self.bound.to_dict()
+        facts = {"table": self.schema.name, "columns": self.schema.declared(sorted(used | read)), "bound": bound}
         return sha256_hex(canonical_json(facts))
 
     def plan(self, measures: Iterable[Measure], *, by: Mapping[str, Any] | None = None) -> Plan:
         """Return the engine's plan of these measures; by the question's groups, or by others."""
-        wanted = tuple(measures)
-        where, after = self.question.split_conditions(self.schema)
-        groups = self.groups if by is None else by
-        return Plan(self.schema, measures=wanted, where=where, by=groups, bound=self.bound, after=after)
+        if by is None:
+            return self.counted.measuring(measures)
+        whole = self.counted
+        return Plan(self.schema, measures=measures, where=whole.where, by=by, bound=self.bound, after=whole.after)
+
+    def measures(self, epsilon: Fraction) -> tuple[Measure, ...]:
+        """Return what the engine counts at a privacy loss; the plan and the noise are made of the same."""
+        if self._measured.get("at") != epsilon:
+            self._measured.update(at=epsilon, found=self.question.measures(self, epsilon))
+        found: tuple[Measure, ...] = self._measured["found"]
+        return found
 
     def even_group(self, size: float | None) -> float | None:
         """Return the rows of an even group, where the size is known and no condition leaves rows out."""
@@ -161,6 +174,13 @@ class Facts:
             delta: For unknown keys only: the chance that a key of one person alone is shown.
             confidence: How often margins and intervals cover.
         """
+        last = self._last.get("at")
+        same = last is not None and isinstance(epsilon, Fraction) and last.epsilon == epsilon
+        if last is None or not same or (last.delta, last.confidence) != (delta or 0, confidence):
+            last = self._last["at"] = self._purchase(epsilon, delta, confidence)
+        return last
+
+    def _purchase(self, epsilon: Any, delta: Any, confidence: float) -> Purchase:
         loss, sure = check_epsilon(epsilon), check_confidence(confidence)
         if not self.has_unknown_keys:
             plan, noise = self._noise(loss)
@@ -178,19 +198,19 @@ class Facts:
 
     def _noise(self, epsilon: Fraction) -> tuple[Plan, Noise]:
         """Return what the engine counts and the noise of it; the keys need the number of rows as well."""
-        measures = self.question.measures(self, epsilon)
+        measures = self.measures(epsilon)
         extra = (Measure("count"),) if self.has_unknown_keys and not self.question.is_count else ()
         return self.plan((*measures, *extra)), self.question.noise(self, epsilon)
 
 
-def _check_measured(question: Question, schema: Schema, groups: dict[str, Any]) -> None:
+def _measured_column(question: Question, schema: Schema, groups: dict[str, Any]) -> Column:
     name = question.measured[0]
     if name in groups:
         raise QuestionError(
             f"'{question.ask} of {name} by {name}' measures a column within its own groups. Ask how it is spread: "
             f"histogram {name}, in Python Histogram('{name}')."
         )
-    number_column(schema, name, question.ask)
+    return number_column(schema, name, question.ask)
 
 
 def _check_unknown(facts: Facts) -> None:
@@ -236,21 +256,22 @@ class Purchase:
         """The question."""
         return self.facts.question
 
-    @property
+    @cached_property
     def guarantee(self) -> PureDP | ApproxDP:
         """What the release will guarantee."""
         if self.delta:
             return ApproxDP(float(self.epsilon), float(self.delta))
         return PureDP(float(self.epsilon))
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, Any]:
         """What else decides the answer, for the key of the release."""
-        parameters = {"declared": self.facts.fingerprint, "noise": self.noise.to_dict(), "version": 1}
+        noise = self.noise.to_dict()
+        parameters = {"declared": self.facts.fingerprint, "noise": noise, "version": 1}
         # 95 % is what every key has meant since the first: it is not written down.
         return parameters if self.confidence == COVERAGE else parameters | {"confidence": str(self.confidence)}
 
-    @property
+    @cached_property
     def plans(self) -> tuple[Plan, ...]:
         """What the engine will be asked: the plan, or the tables of counts that the answer is made of."""
         return self.question.plans(self.facts, self.plan)

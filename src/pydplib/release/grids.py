@@ -93,7 +93,7 @@ def narrowed_bounds(column: Column, name: str, where: Iterable[RowCondition]) ->
         >>> narrowed_bounds(Number(18, 100), "age", [RowCondition("age", "between", (60, 70))])
         (60.0, 70.0)
     """
-    low, high = number_bounds(column)
+    low, high = whole = column.number_bounds or number_bounds(column)
     for condition in where:
         if condition.column != name or condition.op not in _NARROWING:
             continue
@@ -102,7 +102,7 @@ def narrowed_bounds(column: Column, name: str, where: Iterable[RowCondition]) ->
             low = max(low, ends[0])
         if condition.op in ("between", "at_most", "less_than"):
             high = min(high, ends[-1])
-    return (low, high) if low < high else number_bounds(column)
+    return (low, high) if low < high else whole
 
 
 def sum_measure(column: Column, name: str, room: Room, bounds: Bounds, *, centred: bool) -> Measure:

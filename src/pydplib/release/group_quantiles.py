@@ -165,7 +165,7 @@ def _without_empty_bins(cells: Floats, scale: float) -> Floats:
 
 
 def noise_reach(numbers: Any, weights: tuple[float, float], scale: float, normal: float) -> Floats:
-    """Return the quantile of a sum of Laplace noises: so many of each weight; ``normal`` is that of a normal one."""
+    """Return the quantile of a sum of Laplace noises: this many of each weight; ``normal`` is that of a normal one."""
     squares = sum(number * weight**2 for number, weight in zip(numbers, weights, strict=True))
     fourth = sum(number * weight**4 for number, weight in zip(numbers, weights, strict=True))
     excess = 3 * fourth / np.maximum(squares, 1e-100) ** 2  # a Laplace variable has an excess of 3

@@ -23,7 +23,7 @@ from pydplib.release.release import Release
 from pydplib.release.statistics.count import Counting
 from pydplib.release.statistics.noise import COVERAGE
 from pydplib.release.statistics.question import Question
-from pydplib.release.words import words_of
+from pydplib.release.words import TOGETHER, words_of
 
 if TYPE_CHECKING:
     from pydplib.release.session import Session
@@ -56,7 +56,7 @@ class Together:
             raise ParameterError("each= is for pure tables: leave delta= out, or say epsilon= and delta=.")
 
     def of(self, number: int) -> tuple[Fraction, ...]:
-        """Return what each of so many questions may cost by the policy: all of epsilon, or its own part."""
+        """Return what each of this many questions may cost by the policy: all of epsilon, or its own part."""
         if self.epsilon is not None:
             return (check_epsilon(self.epsilon),) * number
         given = self.each
@@ -135,7 +135,7 @@ def buy_tables(session: Session, questions: Iterable[Question], said: Together) 
         def look() -> MeasuredTables:
             return replace(measurement.answer(measurement.count(session.table)), key=key.digest)
 
-        payload = session.ledger.finish(reservation, session.look(look).to_json().encode())
+        payload = session.ledger.finish(reservation, session.look(look))
     stored = MeasuredTables.from_json(payload)
     session.remember(stored)
     texts = [canonical_json(facts.canonical) for facts in measurement.workload.distinct]
@@ -180,9 +180,11 @@ def price_tables(session: Session, questions: Iterable[Question], said: Together
 
 def judged_loss(session: Session, question: Question, release: Release) -> float | None:
     """Return the epsilon by which the policy judges an answer from bought tables; None for a release of its own."""
+    if release.mechanism not in TOGETHER:
+        return None
     stored = next((tables for tables in session.bought if tables.key == release.key), None)
     made = None if stored is None else Measurement.of_stored(stored, session.table.schema)
-    return None if made is None else made.loss_of(Facts.of(question, session.table.schema))
+    return None if made is None else made.loss_of(session.facts_of(question))
 
 
 def answer_from_tables(

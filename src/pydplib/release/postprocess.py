@@ -67,7 +67,7 @@ def whole_numbers(values: ArrayLike) -> NDArray[np.int64]:
 def tidy_table(release: Release) -> Release:
     """Return a table of counts as whole numbers of at least 0 whose total is the noisy one.
 
-    Margins are kept: they speak of the numbers before tidying, and tidying moves a number by less than that on average.
+    Margins are kept: they are about the numbers before tidying, and tidying moves a number by less on average.
 
     Examples:
         >>> import pydplib as dp

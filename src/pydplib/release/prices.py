@@ -418,7 +418,7 @@ def _by_noise_factor(session: Session, facts: Facts, factor: NoiseFactor, *, buy
 
 
 def _check_open(session: Session, facts: Facts, label: OutputLabel) -> None:
-    """Raise if no answer of this label may speak of these fields: before a number of rows is bought for it."""
+    """Raise if no answer of this label may mention these fields: before a number of rows is bought for it."""
     session.check_fields(facts.question.fields, label, LEAST, facts.question.filters)
 
 

@@ -27,7 +27,7 @@ def tidy(number: Fraction) -> float:
 
 def check_epsilon(epsilon: Any) -> Fraction:
     """Return epsilon exactly as it is written: positive and finite; there is no default."""
-    value = exact(epsilon, name="epsilon")
+    value = epsilon if isinstance(epsilon, Fraction) else exact(epsilon, name="epsilon")
     if value <= 0:
         raise ParameterError(f"epsilon must be a positive, finite number; there is no default. Got {float(value):g}.")
     if not Fraction(1, 10**6) <= value <= 10**4:

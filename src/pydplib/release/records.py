@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey
-from pydplib.budget.today import Today
+from pydplib.budget.limits import Limits
 from pydplib.engine import number_bounds
 from pydplib.errors import DataError, EngineError, ParameterError, PolicyError, QuestionError
 from pydplib.guarantee import LocalDP
@@ -101,7 +101,7 @@ def release_records(values: Any, column: Column, *, epsilon: float, rows_per_per
     """Return every record with noise of its own: not even the table's keeper has to be trusted with the output.
 
     A person's privacy loss is ``rows_per_person`` times ``epsilon``, and adds up over columns. The output must be
-    stored and given again: drawn anew, the noise averages out.
+    stored and given again: drawn again, the noise averages out.
 
     Proof: numbers: clamped to the public bounds, rounded to a grid of 2^-12 of the range; two records are at most
     ``top`` steps apart, and exact discrete Laplace noise of scale top / epsilon is epsilon-DP for each. Categories
@@ -257,9 +257,9 @@ def hand_over_records(
     for recipient, limit in ((None, LocalDP(session.policy.data_set_budget)), (session.recipient, budget)):
         if limit is not None and not session.has_account(recipient, "local"):
             session.ledger.open_account(lineage=session.lineage, recipient=recipient, limit=limit)
-    today = Today(budget, LocalDP(session.policy.data_set_budget))
+    limits = Limits.of(recipient=budget, data_set=LocalDP(session.policy.data_set_budget))
     reservation = session.ledger.reserve(
-        key, recipient=session.recipient, role=session.role or "unspecified", today=today
+        key, recipient=session.recipient, role=session.role or "unspecified", limits=limits
     )
     if reservation.payload is not None:
         return RecordRelease.from_json(reservation.payload)

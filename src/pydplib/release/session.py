@@ -6,18 +6,19 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
 from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, check_name
 from pydplib.budget.ledger import Ledger, Quote
+from pydplib.budget.limits import Limits
 from pydplib.budget.memory import MemoryLedger
-from pydplib.budget.rules import Remaining
+from pydplib.budget.rules import Limit, Remaining
 from pydplib.budget.sqlite import SqliteLedger
 from pydplib.budget.store_ledger import UNSPECIFIED
-from pydplib.budget.today import Today
 from pydplib.budget.units import NANO
 from pydplib.budget.workflow import Reservation
 from pydplib.engine import Plan, Table
@@ -68,9 +69,6 @@ class _Written(Protocol):
     def to_json(self) -> str: ...
 
 
-Answered = TypeVar("Answered", bound=_Written)
-
-
 class Session(Shown):
     """One recipient's questions to one table.
 
@@ -82,8 +80,8 @@ class Session(Shown):
         recipient: Who gets the answers.
         role: ``"owner"``, ``"collaborator"`` or ``"third_party"``: noise factor and caps come from the policy. By
             default the role in which the ledger has entered the recipient before, if any: leaving it out lifts no cap.
-        budget: What the recipient may spend in total, ``dp.PureDP(1.0)`` or just ``1.0``; by default what the policy
-            gives the role.
+        budget: What the recipient may spend in total, ``dp.PureDP(1.0)`` or just ``1.0``: the policy of this session.
+            By default what the policy gives the role; without a role, what the ledger was told last.
         ledger: Where it is written down: a ledger, or the path of one, e.g. ``"ledger.db"``. By default in memory, for
             this session only: a second session without a ledger starts with a fresh budget.
         policy: Who may get what, and what all recipients together may spend (``dp.Policy(data_set_budget=20)``); by
@@ -103,7 +101,8 @@ class Session(Shown):
             what other recipients asked: a platform passes False for everybody but owners.
         preview: Prices only: no account is opened, nothing is written, and nothing is released.
 
-    A budget that is open already is kept to the smaller of what was opened and what the policy gives the role today.
+    The ledger knows what was spent; what may be spent is the policy's, at every question: a lower budget binds at once.
+    Without a role, more than the ledger was told last takes an act of the owner, ``ledger.change_limit(...)``.
 
     Examples:
         >>> import pandas as pd, pydplib as dp
@@ -137,12 +136,13 @@ class Session(Shown):
             raise ParameterError("Session(table, ...) takes what dp.load returned: a table with its schema.")
         self.table = table
         self.recipient = check_name("recipient", recipient)
+        self.snapshot = check_name("snapshot", snapshot)
         given = _budget(budget)
         self.ledger = _ledger(ledger)
-        self.role = self._known_role() if role is None else parse_role(role).name
-        self.snapshot = check_name("snapshot", snapshot)
+        about, today = self.lineage, _today()
         self.purpose = purpose
         self.groups = tuple(groups)
+        self.role = self._known_role() if role is None else parse_role(role).name
         self.policy = Policy() if policy is None else policy
         if not isinstance(self.policy, Policy):
             raise ParameterError(f"policy= is a Policy, e.g. dp.Policy(data_set_budget=20). Got {shown(policy)}.")
@@ -156,11 +156,15 @@ class Session(Shown):
         self._is_settled = False
         if self.role is not None:
             check_use(self.role, "ask")
-            self._terms = self.policy.terms(
-                self.role, groups=self.groups, project=self.lineage, n=table.schema.size, on=_today()
-            )
+            self._terms = self.policy.terms(self.role, groups=self.groups, project=about, n=table.schema.size, on=today)
         self._bought: list[MeasuredTables] | None = None
-        self._open(given, show_data_set)
+        self.payloads: dict[str, bytes] = {}  # the answers that this session has handed out, as the ledger keeps them
+        self._asked: Facts | None = None
+        self._priced: tuple[object, ...] = ()
+        self._unpaid: str | None = None
+        self._keyed: tuple[Purchase, ReleaseKey] | None = None
+        self._received: dict[str, Release] = {}
+        self._open(given, show_data_set, from_policy=role is not None)
 
     @property
     def lineage(self) -> str:
@@ -176,17 +180,21 @@ class Session(Shown):
         """Return what paying these costs would mean for the recipient's own budget; nothing is spent."""
         return self._purse.quote(*costs)
 
+    def quote_data_set(self, *costs: Cost) -> Quote:
+        """Return what paying these costs would mean for the budget that all recipients share; for the owner's eyes."""
+        return self._purse.quote_whole(*costs)
+
     @property
-    def terms_today(self) -> Today:
-        """What the policy gives this recipient and all recipients together today; none where it gives no number."""
-        return self._purse.today
+    def limits_today(self) -> Limits:
+        """What the policy lets this recipient, and all recipients together, spend; none where it gives no number."""
+        return self._purse.limits
 
     @property
     def size(self) -> float | None:
         """The number of rows as far as it is known: declared, or bought by this recipient. Never the exact one."""
         if self.table.schema.size is not None:
             return float(self.table.schema.size)
-        purchase = self._size_question()
+        purchase = self._size_question() if self._purse.has_spent else None
         if purchase is None:
             return None
         stored = self._stored(purchase)
@@ -247,13 +255,20 @@ class Session(Shown):
     def _limit_question(self, epsilon: Fraction) -> Purchase:
         return Facts.of(RowsPerPerson(), self.table.schema).at(epsilon)
 
+    def facts_of(self, question: Question) -> Facts:
+        """Return a question against this table's schema; it is checked once while it is priced, paid and answered."""
+        if self._asked is None or self._asked.question is not question:
+            self._asked = Facts.of(question, self.table.schema)
+        return self._asked
+
     def _stored(self, purchase: Purchase) -> Release | None:
         """Return an answer that this recipient has paid for. If it never came (a crash), nobody looks now."""
         key = self._key(purchase)
-        if not self._is_paid(key):
-            return None
-        stored = self.ledger.reserve(key, recipient=self.recipient, role=self.role or UNSPECIFIED).payload
-        return None if stored is None else Release.from_json(stored)
+        if key.digest not in self._received:
+            stored = self.ledger.stored(key, recipient=self.recipient)
+            if stored is not None:
+                self._received[key.digest] = Release.from_json(stored)
+        return self._received.get(key.digest)
 
     def price(
         self,
@@ -278,7 +293,10 @@ class Session(Shown):
             >>> session.price(dp.Count(), noise_factor="high").epsilon
             0.00740733
         """
-        asked = Accuracy(epsilon, margin, noise_factor, delta, confidence)
+        with self.ledger.reading():
+            return self._price(question, Accuracy(epsilon, margin, noise_factor, delta, confidence))
+
+    def _price(self, question: Question, asked: Accuracy) -> Price:
         known = self._known(question, asked)
         if known is not None:
             return Price.of_known(known, self.remaining, self.quote().bar)
@@ -316,6 +334,7 @@ class Session(Shown):
             at_most: Whether the cost is only an upper bound: then nobody knows which release it will be.
         """
         free = not at_most and self._is_paid(key)
+        self._unpaid = None if free else key.digest
         costs = () if free else (*(() if size is None else (size.cost,)), key.cost)
         quote, notes = self._purse.quote(*costs), list[str]()
         if self._purse.shows_whole:
@@ -329,11 +348,7 @@ class Session(Shown):
         return free, quote, tuple(notes)
 
     def _whole_words(self) -> str:
-        return (
-            "The owner gives the data set more in the policy, from the start: policy=dp.Policy(data_set_budget=50). A "
-            "budget that is open in a ledger file stays as it is until "
-            f"ledger.change_limit(lineage={self.lineage!r}, limit=..., by='your name')."
-        )
+        return "The owner gives the data set more in the policy: Session(..., policy=dp.Policy(data_set_budget=50))."
 
     def release(
         self,
@@ -363,7 +378,7 @@ class Session(Shown):
         known = self._known(question, asked)
         if known is not None:
             return known
-        agreed, purchase = self._agree(question, asked, buy=True)
+        agreed, purchase = self._taken_price(question, asked) or self._agree(question, asked, buy=True)
         with telling(agreed.remarks):
             return self._answer(purchase, agreed)
 
@@ -542,7 +557,7 @@ class Session(Shown):
         """Return an answer that this recipient's tables tell for nothing, if it is as accurate as what is asked for."""
         if not isinstance(question, Counting) or asked.delta is not None or not self.bought:
             return None
-        facts, margin = Facts.of(question, self.table.schema), None
+        facts, margin = self.facts_of(question), None
         if any(said is not None for said in (asked.epsilon, asked.margin, asked.noise_factor)):
             agreed, purchase = self._agree(question, asked, buy=False)
             if self._is_paid(self._key(purchase)):
@@ -590,7 +605,11 @@ class Session(Shown):
 
     def _size_question(self, epsilon: float | None = None) -> Purchase | None:
         loss = self.size_epsilon if epsilon is None else check_epsilon(epsilon)
-        return None if loss is None else Facts.of(Count(), self.table.schema).at(loss)
+        return None if loss is None else self._rows.at(loss)
+
+    @cached_property
+    def _rows(self) -> Facts:
+        return Facts.of(Count(), self.table.schema)
 
     @property
     def cap(self) -> float | None:
@@ -616,12 +635,21 @@ class Session(Shown):
 
     def _agree(self, question: Question, asked: Accuracy, *, buy: bool) -> tuple[Agreement, Purchase]:
         """Return a question's epsilon and all that follows from it, if the policy lets such an answer out."""
-        facts = Facts.of(question, self.table.schema)
+        facts = self.facts_of(question)
         agreed = agree(self, facts, asked, buy=buy)
         delta = delta_of(self, facts, asked.delta)
         purchase = facts.at(agreed.epsilon, delta, confidence=asked.confidence)
         self._check(purchase, agreed.label)
+        if not buy and not agreed.at_most:
+            self._priced = (question, asked, _today(), agreed, purchase)
         return agreed, purchase
+
+    def _taken_price(self, question: Question, asked: Accuracy) -> tuple[Agreement, Purchase] | None:
+        """Return what the price agreed on that was shown last, once, if it is this question that is paid for today."""
+        priced, self._priced = self._priced, ()
+        if not priced or priced[0] is not question or priced[1:3] != (asked, _today()):
+            return None
+        return cast(tuple[Agreement, Purchase], priced[3:])
 
     def _check(self, purchase: Purchase, label: OutputLabel) -> None:
         question = purchase.question
@@ -639,11 +667,12 @@ class Session(Shown):
         """Raise ``PolicyError`` unless the policy lets such an output of these fields go to this recipient."""
         if self.role is None:
             return
-        source = FlowSource.of(self.table.schema, project=self.lineage, fields=fields, filters=filters)
+        about, today = self.lineage, _today()
+        source = FlowSource.of(self.table.schema, project=about, fields=fields, filters=filters)
         if self._is_settled:  # what is paid asks whether the fields are open, not what they cost
             label, epsilon = self.policy.label_of_epsilon(LEAST), LEAST
         audience, output = FlowAudience(self.role, self.groups), Output(label, epsilon=epsilon, synthetic=synthetic)
-        check_flow(source, audience, output, self.purpose, policy=self.policy, on=_today())
+        check_flow(source, audience, output, self.purpose, policy=self.policy, on=today)
 
     def check_may_release(self) -> None:
         """Raise ``ParameterError`` where this session shows prices only."""
@@ -653,16 +682,19 @@ class Session(Shown):
     # -- paying and answering --------------------------------------------------------------------
 
     def _key(self, purchase: Purchase) -> ReleaseKey:
-        return ReleaseKey(
-            lineage=self.lineage,
-            snapshot=self.snapshot,
-            question=purchase.facts.canonical,
-            cost=purchase.cost,
-            parameters=purchase.parameters,
-        )
+        if self._keyed is None or self._keyed[0] is not purchase:
+            key = ReleaseKey(
+                lineage=self.lineage,
+                snapshot=self.snapshot,
+                question=purchase.facts.canonical,
+                cost=purchase.cost,
+                parameters=purchase.parameters,
+            )
+            self._keyed = (purchase, key)
+        return self._keyed[1]
 
     def _is_paid(self, key: ReleaseKey) -> bool:
-        return self.has_account(self.recipient) and self.ledger.quote(key, recipient=self.recipient).free
+        return self.ledger.is_paid(key, recipient=self.recipient)
 
     def _answer(self, purchase: Purchase, agreed: Agreement | None = None) -> Release:
         """Pay, count, add noise, store; what was stored before is handed out again, and nobody looks."""
@@ -670,31 +702,40 @@ class Session(Shown):
         reservation = self.pay(key, purchase.plans)
         payload = reservation.payload
         if payload is None:
-            release = self.look(lambda: purchase.answer(purchase.count(self.table)))
-            payload = self.ledger.finish(reservation, replace(release, key=key.digest).to_json().encode())
+
+            def look() -> Release:
+                return replace(purchase.answer(purchase.count(self.table)), key=key.digest)
+
+            payload = self.ledger.finish(reservation, self.look(look))
+        self.payloads[key.digest] = payload
         return self._handed(Release.from_json(payload), purchase, agreed, reservation)
 
     def pay(self, key: ReleaseKey, plans: Iterable[Plan]) -> Reservation:
         """Debit a release, or find that it was paid before; whatever can be known to fail fails first."""
-        if not self._is_paid(key):
+        known, self._unpaid = self._unpaid == key.digest, None  # the price has looked just now
+        new = known or not self._is_paid(key)
+        if new:
             self.check_may_release()
             self._check_types(plans)
             self._check_ready()
         try:
             return self.ledger.reserve(
-                key, recipient=self.recipient, role=self.role or UNSPECIFIED, today=self._purse.today
+                key,
+                recipient=self.recipient,
+                role=self.role or UNSPECIFIED,
+                limits=self._purse.limits,
+                look_first=not new,
             )
         except BudgetError as refusal:
             if refusal.left is not None or not self._purse.shows_whole:
                 raise
             raise BudgetError(f"{refusal} {self._whole_words()}", asked=refusal.asked) from None
 
-    def look(self, answer: Callable[[], Answered]) -> Answered:
-        """Count and add noise: the debit is stored. Whatever goes wrong from here on is said without a word of why."""
-        found: Answered | None = None
+    def look(self, answer: Callable[[], _Written]) -> bytes:
+        """Count, add noise and write the answer: the debit is stored. What goes wrong is said without a word of why."""
+        found: bytes | None = None
         try:
-            found = answer()
-            found.to_json()  # what cannot be written must fail here, too
+            found = answer().to_json().encode()
         except Exception:  # an error's text or kind could tell of the data
             found = None
         if found is None:
@@ -760,26 +801,45 @@ class Session(Shown):
 
     # -- budgets ---------------------------------------------------------------------------------
 
-    def _open(self, budget: PureDP | ApproxDP | None, show_data_set: bool) -> None:
+    def _open(self, budget: PureDP | ApproxDP | None, show_data_set: bool, *, from_policy: bool) -> None:
         if isinstance(budget, LocalDP) or (budget is not None and budget.relation != "add_remove"):
             raise ParameterError("A session's budget is PureDP(epsilon) or ApproxDP(epsilon, delta), add_remove.")
         terms = self._terms
-        whole = ApproxDP(self.policy.data_set_budget, self.policy.delta_for(self.table.schema.size))
-        known = self.has_account(self.recipient)
+        whole = self.policy.shared_budget(self.table.schema.size) if terms is None else terms.data_set_budget
+        accounts = self.ledger.accounts(lineage=self.lineage)
+        self._opened = frozenset((account.recipient, account.relation) for account in accounts)
+        known = (self.recipient, "add_remove") in self._opened
         if budget is None and terms is None and not known:
             raise BudgetError(
                 f"No budget is open for '{self.recipient}', and none was given: Session(..., "
                 "budget=1.0), or a role whose budget the policy knows.",
                 left="no budget",
             )
-        own = budget if budget is not None or terms is None else terms.budget or terms.data_set_budget
+        own = budget if budget is not None or terms is None else terms.own
+        if budget is not None and known and not from_policy:
+            self._check_not_raised(budget)
         self._purse = SessionAccount(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
         if self.preview:
             return
-        if not self.has_account(None):
-            self.ledger.open_account(lineage=self.lineage, limit=whole)
-        if own is not None and (budget is not None or not known):
-            self.ledger.open_account(lineage=self.lineage, recipient=self.recipient, limit=own, role=self.role)
+        wanted: dict[str | None, PureDP | ApproxDP] = {}
+        if (None, "add_remove") not in self._opened:
+            wanted[None] = whole
+        if own is not None and not known:
+            wanted[self.recipient] = own
+        if wanted:
+            self.ledger.open_accounts(lineage=self.lineage, limits=wanted, role=self.role)
+            self._opened |= {(name, "add_remove") for name in wanted}
+
+    def _check_not_raised(self, budget: PureDP | ApproxDP) -> None:
+        """Raise if a number without a role gives more than the ledger was told last: nobody has said who decided it."""
+        last, wanted = self.ledger.last_limit(lineage=self.lineage, recipient=self.recipient), Limit.of(budget)
+        if last is not None and wanted.exceeds(last):
+            raise BudgetError(
+                f"A budget for '{self.recipient}' is open with another limit ({last}). Asked for {wanted}, which is "
+                f"more. The owner says so first: ledger.change_limit(lineage={self.lineage!r}, recipient="
+                f"{self.recipient!r}, limit=..., by='your name').",
+                asked=str(wanted),
+            )
 
     def _known_role(self) -> str | None:
         """Return the role in which the ledger knows this recipient, if the policy has such a role."""

@@ -130,7 +130,7 @@ class Chart:
         label = escape(f"{title}. The same numbers follow as a table.", quote=True)
         return (
             f'<figure class="card">{eyebrow}{heading}'
-            f'<div class="plot" data-figure="{escape(self.key)}" role="img" aria-label="{label}"></div>'
+            f'<div class="plot" data-figure="{escape(self.key)}" role="group" aria-label="{label}"></div>'
             "<noscript><p>The figure needs a script; its numbers are in the table below.</p></noscript>"
             f'{words}<details class="twin"><summary>The numbers as a table</summary>'
             f"{self.table.html()}</details></figure>"

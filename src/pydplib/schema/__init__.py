@@ -1,7 +1,7 @@
 """What the owner of a table declares public: kinds, bounds, categories, labels, and who is a person.
 
 Everything here is public by declaration. Data never choose bounds, categories or
-the most rows per person; a schema is written by a human (or a report template).
+the maximum rows per person; a schema is written by a human (or a report template).
 """
 
 from pydplib.schema.cells import Scalar as Scalar

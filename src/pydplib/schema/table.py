@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,8 +15,10 @@ from typing import Any
 from pydplib._shown import Shown
 from pydplib._toml import toml_key, toml_value
 from pydplib.errors import SchemaError, did_you_mean, shown
+from pydplib.schema.cells import Cell
 from pydplib.schema.columns.base import COLUMN_KINDS, Column, Label, column_from_dict, plain_value
 from pydplib.schema.derived import check_formula
+from pydplib.schema.formulas import Formula
 
 _LIMITS = {
     "max_rows_per_person": "Write how many rows of one person count in full, e.g. 3: what is usual, not what the data "
@@ -139,15 +142,26 @@ class Schema(Shown):
         except KeyError:
             raise SchemaError(f"The schema has no column '{name}'.{did_you_mean(name, self.columns)}") from None
 
-    @property
+    @cached_property
     def stored(self) -> Mapping[str, Column]:
         """The columns that the table holds: all but those that are computed from others."""
-        return MappingProxyType({name: column for name, column in self.columns.items() if column.formula is None})
+        return MappingProxyType({name: column for name, column in self.columns.items() if name not in self.formulas})
 
-    @property
+    @cached_property
+    def formulas(self) -> Mapping[str, Formula]:
+        """How the columns are computed that are computed from others."""
+        named = ((name, column.formula) for name, column in self.columns.items())
+        return MappingProxyType({name: formula for name, formula in named if formula is not None})
+
+    @cached_property
+    def cells(self) -> Mapping[str, Cell]:
+        """The cells of each column as a neutral expression, from which engines make their own."""
+        return MappingProxyType({name: column.cell for name, column in self.columns.items()})
+
+    @cached_property
     def steps(self) -> tuple[str, ...]:
         """The columns that tell one value of each person, computed from that person's rows."""
-        return tuple(name for name, column in self.columns.items() if column.is_step)
+        return tuple(name for name, formula in self.formulas.items() if formula.is_step)
 
     def labelled(self, *labels: Label) -> tuple[str, ...]:
         """Return the names of the columns that carry one of ``labels``."""
@@ -167,6 +181,10 @@ class Schema(Shown):
                 table[key] = getattr(self, key)
         table["columns"] = {name: column.to_dict() for name, column in self.columns.items()}
         return table
+
+    def declared(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return the declarations of some columns as plain values."""
+        return {name: self.columns[name].to_dict() for name in names}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Schema:
@@ -266,7 +284,7 @@ class Schema(Shown):
 
     def described(self, title: str) -> str:
         """Return the public facts in words, a line per column, under a title."""
-        who = "every row another person"
+        who = "one row per person"
         if self.person is not None:
             who = f"person '{self.person}', {rows_words(self.max_rows_per_person)} each count in full"
         lines = [f"{title}, {who}"]

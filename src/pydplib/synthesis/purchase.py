@@ -425,7 +425,7 @@ def buy_synthetic(session: Session, *, progress: Progress | None = None, **asked
     payload = reservation.payload
     if payload is None:
         found = session.look(lambda: replace(answer(made, session.table, progress=progress), key=key.digest))
-        payload = session.ledger.finish(reservation, found.to_json().encode())
+        payload = session.ledger.finish(reservation, found)
     stored = SyntheticTable.from_json(payload)
     return replace(
         stored,

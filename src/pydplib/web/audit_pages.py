@@ -1,45 +1,38 @@
-"""Pages of the audit log: read, filter, export, verify, keep its head."""
+"""Pages of the audit log: read, filter, export, verify, save its latest hash."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from typing import TypeVar, Unpack
 
 from django import forms
-from django.apps import apps
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from pydplib.policy import Power
+from pydplib.web.activity import urls_of
 from pydplib.web.auditlog.alerts import repeated_refusals
 from pydplib.web.auditlog.files import head_to_json, to_csv, to_json
-from pydplib.web.auditlog.lines import HOSPITAL, KEY, PROJECT, LineFilter, keys_named, lines_of, narrow, show
+from pydplib.web.auditlog.lines import HOSPITAL, PROJECT, LineFilter, lines_of, narrow, show
 from pydplib.web.auditlog.log import record
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.auditlog.words import words_of
+from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
 from pydplib.web.intake.rights.access_report import keys_of
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import by_short_id
-from pydplib.web.projects.models import Member, Project
-from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.models import Report
+from pydplib.web.projects.models import Project
+from pydplib.web.projects.permissions import ProjectRequest, door
 
 _FORMATS = {"csv": (to_csv, "text/csv; charset=utf-8"), "json": (to_json, "application/json")}
-_THINGS: dict[str, tuple[str, str, Power]] = {
-    "analysis": ("analyses.Analysis", "/analyses/{}", "ask"),
-    "import": ("intake.ImportBatch", "/import/{}", "import_records"),
-    "export": ("exports.Export", "/anonymize/{}", "ask"),
-    "attack": ("attacks.AttackRun", "/attacks/{}", "read_log"),
-    "dashboard": ("dashboards.Dashboard", "/dashboards/{}", "ask"),
-    "request": ("projects.AccessRequest", "/requests/{}", "read_log"),
-}
-"""First word of an action -> the model of its subject, where that is shown, and who may look there."""
+
+R = TypeVar("R", bound=HttpResponseBase)
 
 
 class FilterForm(forms.Form):
@@ -61,10 +54,18 @@ class FilterForm(forms.Form):
     since = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
 
-    def __init__(self, *args: object, actions: list[str], with_hospital: bool, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        actions: list[str],
+        with_hospital: bool,
+        **kwargs: Unpack[FormOptions],
+    ) -> None:
+        super().__init__(data, files, **kwargs)
         listed = sorted((words_of(action), action) for action in actions)
-        self.fields["action"].choices = [("", "Everything"), *((action, words) for words, action in listed)]
+        choice_field(self, "action").choices = [("", "Everything"), *((action, words) for words, action in listed)]
         if not with_hospital:
             del self.fields["scope"]
 
@@ -94,7 +95,7 @@ def _about(project: Project, word: str) -> tuple[str, ...]:
 
 @door("read_log")
 @require_safe
-def audit(request: HttpRequest) -> HttpResponse:
+def audit(request: ProjectRequest) -> HttpResponse:
     """Show the log of the project, newest first."""
     lines, form = _filtered(request)
     page = Paginator(lines, 50).get_page(request.GET.get("page"))
@@ -116,7 +117,7 @@ def audit(request: HttpRequest) -> HttpResponse:
 
 @door("read_log", recent=True)
 @require_safe
-def export(request: HttpRequest, kind: str) -> HttpResponse:
+def export(request: ProjectRequest, kind: str) -> StreamingHttpResponse:
     """Give out the filtered lines as CSV or JSON; the export itself becomes a line."""
     if kind not in _FORMATS:
         raise Http404
@@ -129,13 +130,14 @@ def export(request: HttpRequest, kind: str) -> HttpResponse:
 
 @door("read_log")
 @require_POST
-def verify_chain(request: HttpRequest) -> HttpResponse:
+def verify_chain(request: ProjectRequest) -> HttpResponse:
     """Walk the whole chain and say whether it is whole."""
     verdict = verify()
     record(request.user, "audit.verify", project=request.project, whole=bool(verdict))
     if verdict:
         messages.success(
-            request, "The log is whole: every line fits the one before, and none is missing. Keep its head elsewhere."
+            request,
+            "The log is whole: every line fits the one before, and none is missing. Save the latest hash elsewhere.",
         )
     else:
         messages.error(request, f"The log is damaged. {verdict.problem} Tell whoever runs this server, at once.")
@@ -144,14 +146,14 @@ def verify_chain(request: HttpRequest) -> HttpResponse:
 
 @door("read_log")
 @require_safe
-def head(request: HttpRequest) -> HttpResponse:
+def head(request: ProjectRequest) -> HttpResponse:
     """Give out the end of the chain, to be kept where this server's operator cannot write."""
     record(request.user, "audit.head", project=request.project)
     response = HttpResponse(head_to_json(), content_type="application/json")
     return _as_file(response, f"audit-log-head-{timezone.localdate():%Y-%m-%d}.json")
 
 
-def _filtered(request: HttpRequest) -> tuple[Any, FilterForm]:
+def _filtered(request: ProjectRequest) -> tuple[QuerySet[Line], FilterForm]:
     hospital = _hospital(request)
     # Whoever asks for the hospital's lines and may not have them gets the project's.
     scope = hospital if request.GET.get("scope") == HOSPITAL else ""
@@ -161,37 +163,12 @@ def _filtered(request: HttpRequest) -> tuple[Any, FilterForm]:
     return narrow(lines, form.wanted(request.project)) if form.is_bound else lines.order_by("-number"), form
 
 
-def _hospital(request: HttpRequest) -> str:
+def _hospital(request: ProjectRequest) -> str:
     """Return the hospital whose own lines may be read: the project's, if it is the reader's too."""
     same = request.user.hospital_id == request.project.hospital_id
     return str(request.project.hospital.key) if same else ""
 
 
-def _as_file(response: Any, name: str) -> HttpResponse:
+def _as_file(response: R, name: str) -> R:
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
-
-
-def urls_of(lines: Collection[Line], project: Project, place: Member) -> dict[str, str]:
-    """Return key -> address for what lines of a project are about, as far as it is still there and the reader's to see.
-
-    A patient leads to the page with the access report. So does a report for those who may not read reports.
-    """
-    keys = {line.subject for line in lines if KEY.fullmatch(line.subject)}
-    keys.update(key for line in lines for key in keys_named(line.facts))
-    found: dict[str, str] = {}
-    for thing, (model, address, power) in _THINGS.items():
-        mine = {line.subject for line in lines if line.action.startswith(f"{thing}.")} & keys
-        if mine and place.can(power):
-            held = apps.get_model(model)._default_manager.filter(project=project, key__in=mine)
-            found |= {key: address.format(key) for key in held.values_list("key", flat=True)}
-    if place.can("erase"):
-        for key in Patient.objects.filter(project=project, key__in=keys).values_list("key", flat=True):
-            found[key] = f"/privacy-rights/patients/{key}"
-    reports = Report.objects.filter(project=project, key__in=keys).values_list("key", "patient__key")
-    for key, patient in reports:
-        if place.can("capture"):
-            found[key] = f"/reports/{key}"
-        elif place.can("erase") and patient:
-            found[key] = f"/privacy-rights/patients/{patient}"
-    return found

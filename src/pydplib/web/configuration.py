@@ -34,6 +34,12 @@ class Configuration:
         answer_seconds: A paid answer takes a multiple of this time, so that it does not tell how much data it read.
         least_epsilon: The least that a paid question costs.
         questions_per_day: The most paid questions of one organisation in one project in 24 hours.
+        address: Where browsers reach the server, such as ``https://edc.example``: for links in notices.
+        mail_url: The mail server for notices, ``smtps://USER@HOST:465``, or ``smtp://USER@HOST:587`` with STARTTLS.
+            Without it no mail is sent.
+        mail_password: The password of that user, from the file that the environment names.
+        mail_from: The sender of notices.
+        webhook_url: Where notices are posted as well, ``https://HOST/PATH``; none posts nothing.
     """
 
     home: Path
@@ -46,6 +52,22 @@ class Configuration:
     answer_seconds: float = 0.5
     least_epsilon: float = 0.001
     questions_per_day: int = 500
+    address: str = ""
+    mail_url: str | None = field(default=None, repr=False)  # may hold a password
+    mail_password: str = field(default="", repr=False)
+    mail_from: str = ""
+    webhook_url: str | None = field(default=None, repr=False)  # may hold a secret path
+
+    def __post_init__(self) -> None:
+        """Refuse notices whose links would lead nowhere."""
+        if (self.mail_url or self.webhook_url) and not re.fullmatch(r"https?://[^/\s]+", self.address):
+            raise ParameterError("Notices need PYDPLIB_ADDRESS, such as https://edc.example: they hold a link to it.")
+        if self.mail_url and "@" not in self.mail_from:
+            raise ParameterError("Mail needs PYDPLIB_MAIL_FROM, such as pydplib@edc.example.")
+        if self.mail_url and not re.fullmatch(r"smtps?://[^/\s]+/?", self.mail_url):
+            raise ParameterError("PYDPLIB_MAIL_URL looks like smtps://USER@HOST:465 or smtp://USER@HOST:587.")
+        if self.webhook_url and not re.fullmatch(r"https?://[^\s]+", self.webhook_url):
+            raise ParameterError("PYDPLIB_WEBHOOK_URL looks like https://HOST/PATH.")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Configuration:
@@ -67,6 +89,11 @@ class Configuration:
             answer_seconds=_number(environment, "PYDPLIB_ANSWER_SECONDS", 0.5, most=60),
             least_epsilon=_number(environment, "PYDPLIB_LEAST_EPSILON", 0.001, most=1),
             questions_per_day=int(_number(environment, "PYDPLIB_QUESTIONS_PER_DAY", 500, least=1, most=1_000_000)),
+            address=environment.get("PYDPLIB_ADDRESS", "").strip().rstrip("/"),
+            mail_url=environment.get("PYDPLIB_MAIL_URL", "").strip() or None,
+            mail_password=_secret(environment, "PYDPLIB_MAIL_PASSWORD_FILE"),
+            mail_from=environment.get("PYDPLIB_MAIL_FROM", "").strip(),
+            webhook_url=environment.get("PYDPLIB_WEBHOOK_URL", "").strip() or None,
         )
 
     @property
@@ -175,6 +202,17 @@ def _parts(url: str) -> SplitResult:
     except ValueError:
         raise ParameterError(LOOKS_LIKE) from None
     return parts
+
+
+def _secret(environment: Mapping[str, str], name: str) -> str:
+    """Return what stands in the file that a setting names; nothing if it names none."""
+    file = environment.get(name, "").strip()
+    if not file:
+        return ""
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError(f"The file that {name} names cannot be read.") from None
 
 
 def _memory(environment: Mapping[str, str]) -> str:

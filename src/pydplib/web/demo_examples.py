@@ -81,7 +81,7 @@ REPORTS: tuple[dict[str, object], ...] = (
             }
         ],
     },
-    {  # the same patient a year later: the earlier report stands beside the new one
+    {  # the same patient a year later: the earlier report stands next to the new one
         "patient_id": "SYN-R-001",
         "exam_date": "2026-03-18",
         "age": 62,

@@ -1,13 +1,12 @@
-"""The home page: a card per project with what to do next, news about requests, alerts."""
+"""The home page: what waits, what changed, and a card per project with its numbers and what to do next."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -15,20 +14,33 @@ from django.views.decorators.http import require_safe
 
 from pydplib.errors import LedgerError
 from pydplib.policy import GROUP, roles_with
+from pydplib.web import activity
 from pydplib.web.analyses.budgets import WORRY, BudgetState, all_purses, own_purse
+from pydplib.web.analyses.visibility import asked_and_of_dashboards
+from pydplib.web.analyses.visibility import visible as visible_analyses
 from pydplib.web.auditlog.alerts import Alert, repeated_refusals
+from pydplib.web.auditlog.lines import lines_of
+from pydplib.web.auditlog.words import REFUSING
+from pydplib.web.dashboards.panels import visible as visible_dashboards
+from pydplib.web.exports.models import Export
 from pydplib.web.exports.releases import recalls_for
+from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import User
-from pydplib.web.people.permissions import signed_in
-from pydplib.web.projects.fields import titles_in
-from pydplib.web.projects.invitations import invitations_for
+from pydplib.web.people.permissions import SignedInRequest, second_factor_detour, signed_in
+from pydplib.web.people.sign_in.second_factor import is_guarded
+from pydplib.web.projects.members.invitations import invitations_for
 from pydplib.web.projects.models import AccessRequest, Member, Project
 from pydplib.web.projects.permissions import memberships
+from pydplib.web.projects.policy.fields import titles_in
 from pydplib.web.projects.setup import can_create_project
 from pydplib.web.projects.words import request_words
+from pydplib.web.reporting.models import Report
 from pydplib.web.synthetic import tables
+from pydplib.web.synthetic.models import SyntheticPurchase
+from pydplib.web.waiting import Waiting, waiting_for
 
 NEWS_DAYS = 30
+MOST_EVENTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +68,9 @@ class Card:
     Args:
         project: The project.
         place: The user's place in it, as it counts now.
-        open_requests: Requests that the user decides, or made.
+        open_requests: Requests that the user made, and that are not decided.
+        waiting: What waits for the user.
+        numbers: What there is: words, number and where it is shown.
         steps: What to do next.
         setup: Steps until the project is ready, for owners of a young one; empty once all are done.
         budget: What is left to spend; none where nothing is counted.
@@ -66,13 +80,10 @@ class Card:
     place: Member
     open_requests: int
     steps: list[NextStep]
+    waiting: list[Waiting] = field(default_factory=list)
+    numbers: list[tuple[str, str, str]] = field(default_factory=list)
     setup: list[NextStep] = field(default_factory=list)
     budget: Budget | None = None
-
-    @property
-    def decides(self) -> bool:
-        """Whether the user decides on requests."""
-        return self.place.can("decide_requests")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +97,46 @@ class News:
 
 def card_of(project: Project, place: Member, user: User) -> Card:
     """Return the card of a project."""
-    waiting = AccessRequest.objects.filter(project=project, state=AccessRequest.State.OPEN)
-    if place.can("decide_requests"):
-        count = waiting.exclude(approvals__by=user).count()
-    else:
-        count = waiting.filter(by=user).count()
+    asked = 0
+    if not place.can("decide_requests") and not place.preview:
+        asked = AccessRequest.objects.filter(project=project, state=AccessRequest.State.OPEN, by=user).count()
     setup = _setup(project) if place.can("edit_policy") else []
     if all(step.done for step in setup):
         setup = []
-    steps = [step for step in _next_steps(project, place, count) if not (setup and step.icon == "upload")]
-    return Card(project, place, count, steps, setup, _budget(project, place, user))
+    steps = [step for step in _next_steps(project, place) if not (setup and step.icon == "upload")]
+    waits = waiting_for(project, place, user)
+    return Card(
+        project, place, asked, steps, waits, _numbers(project, place, user), setup, _budget(project, place, user)
+    )
+
+
+def _numbers(project: Project, place: Member, user: User) -> list[tuple[str, str, str]]:
+    """Return the numbers of a card: exact ones of records for those alone who see the records."""
+    where, week = f"?project={project.key}", timezone.now() - dt.timedelta(days=7)
+    found: list[tuple[str, int, str]] = []
+    if place.can("capture"):
+        signed = Report.objects.filter(project=project, state=Report.State.SIGNED)
+        if place.can("manage_data"):
+            patients = Patient.objects.filter(project=project).count()
+            found += [("Reports", signed.count(), "/reports" + where), ("Patients", patients, "/data" + where)]
+        else:
+            mine = signed.filter(author=user, signed__gte=week).count()
+            found.append(("Signed by you in 7 days", mine, f"/reports{where}&author={user.username}"))
+            if place.department:
+                others = signed.filter(department=place.department, signed__gte=week).count()
+                found.append(("In your department in 7 days", others, "/reports" + where))
+    if place.can("ask"):
+        asked, _ = asked_and_of_dashboards(visible_analyses(project, user, place))
+        boards = visible_dashboards(project, place)
+        found += [("Answers", asked.count(), "/analyses" + where), ("Dashboards", len(boards), "/dashboards" + where)]
+    if place.can("read_log"):
+        found.append(("Members", project.members.count(), reverse("members", kwargs={"key": project.key})))
+        if not place.can("see_raw"):
+            lines = lines_of([project.key]).filter(time__gte=week.isoformat())
+            found.append(("Lines of the log in 7 days", lines.count(), "/audit" + where))
+            refused = lines.filter(action__in=REFUSING).count()
+            found.append(("Refusals in 7 days", refused, "/audit" + where))
+    return [(words, f"{number:,}", url) for words, number, url in found]
 
 
 def _budget(project: Project, place: Member, user: User) -> Budget | None:
@@ -109,9 +150,9 @@ def _budget(project: Project, place: Member, user: User) -> Budget | None:
     return None if purse is None else Budget(purse.spent, purse.total)
 
 
-def low_budgets(cards: list[Card]) -> list[tuple[Card, Any]]:
-    """Return budgets of which most is spent: the own ones, and for owners and officers everybody's."""
-    found: list[tuple[Card, Any]] = []
+def low_budgets(cards: list[Card]) -> list[tuple[Card, BudgetState]]:
+    """Return budgets of which most is spent: their own ones, and for owners and officers everybody's."""
+    found: list[tuple[Card, BudgetState]] = []
     for card in cards:
         if card.place.can("read_all_ledgers"):
             try:
@@ -124,15 +165,13 @@ def low_budgets(cards: list[Card]) -> list[tuple[Card, Any]]:
     return found
 
 
-def _next_steps(project: Project, place: Member, open_requests: int) -> Iterator[NextStep]:
+def _next_steps(project: Project, place: Member) -> Iterator[NextStep]:
     def step(text: str, name: str, icon: str) -> NextStep:
         return NextStep(text, f"{reverse(name)}?project={project.key}", icon)
 
-    if place.can("decide_requests") and open_requests:
-        words = "Decide one request" if open_requests == 1 else f"Decide {open_requests} requests"
-        yield step(words, "requests", "inbox")
+    if place.can("capture") and project.template_version is not None:
+        yield step("Write a report", "report_new", "file-text")
     if place.can("capture") and not place.can("manage_data"):
-        yield step("Write a report", "reports", "file-text")
         yield step("Label free-text reports", "labelling", "tag")
     if place.can("manage_data"):
         yield step("Import records", "import", "upload")
@@ -197,14 +236,23 @@ def _concerns(request: AccessRequest, place: Member, user: User) -> bool:
     return request.state == AccessRequest.State.APPROVED and request.beneficiary in audiences
 
 
-def recalls_of(user: User) -> list[tuple[str, Any, str]]:
+def recalls_of(user: User) -> list[tuple[str, Export | SyntheticPurchase, str]]:
     """Return anonymized and synthetic tables that their owner has withdrawn and of which the user has a copy.
 
     Each comes with the address where the user says that the copies are deleted.
     """
-    exports = [(export.title, export, reverse("export_deleted", args=[export.key])) for export in recalls_for(user)]
-    drawn = [(str(row), row, reverse("synthetic_deleted", args=[row.key])) for row in tables.recalls_for(user)]
-    return exports + drawn
+    exports: list[tuple[str, Export | SyntheticPurchase, str]] = [
+        (export.title, export, reverse("export_deleted", args=[export.key])) for export in recalls_for(user)
+    ]
+    exports += [(str(row), row, reverse("synthetic_deleted", args=[row.key])) for row in tables.recalls_for(user)]
+    return exports
+
+
+def events_of(cards: list[Card], user: User) -> list[tuple[Card, activity.Event]]:
+    """Return what happened lately in the user's projects, newest first."""
+    open_ones = [card for card in cards if card.numbers]  # of the others nothing is said
+    found = [(card, event) for card in open_ones for event in activity.recent(card.project, card.place, user)]
+    return sorted(found, key=lambda pair: pair[1].time, reverse=True)[:MOST_EVENTS]
 
 
 def alerts_of(cards: list[Card]) -> list[tuple[Card, Alert]]:
@@ -213,13 +261,22 @@ def alerts_of(cards: list[Card]) -> list[tuple[Card, Alert]]:
     return [(watched[alert.project], alert) for alert in repeated_refusals(watched)] if watched else []
 
 
+def _card(request: SignedInRequest, project: Project, place: Member) -> Card:
+    """Return the card of a project; an empty one while the second factor is missing that the role needs."""
+    if is_guarded(place.role) and second_factor_detour(request) is not None:
+        return Card(project, place, 0, [NextStep("Set up your second factor", reverse("second_factor"), "key-round")])
+    return card_of(project, place, request.user)
+
+
 @signed_in
 @require_safe
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: SignedInRequest) -> HttpResponse:
     """Show the user's projects, what is open in them and what to do next."""
-    cards = [card_of(project, member, request.user) for project, member in memberships(request)]
+    cards = [_card(request, project, member) for project, member in memberships(request)]
     values = {
         "cards": cards,
+        "waiting": [(card, each) for card in cards for each in card.waiting],
+        "events": events_of(cards, request.user),
         "news": news_of(request.user, cards),
         "alerts": alerts_of(cards),
         "low_budgets": low_budgets(cards),

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, ClassVar, Generic, ParamSpec, TypeVar
 from django.apps import AppConfig
 
 if TYPE_CHECKING:
+    from pydplib.web.analyses.trials import TrialTable
     from pydplib.web.auditlog.log import Log
     from pydplib.web.intake.models import Snapshot
     from pydplib.web.people.models import Hospital, User
-    from pydplib.web.projects.fields import Field
-    from pydplib.web.projects.models import Project
+    from pydplib.web.projects.models import Member, Project
+    from pydplib.web.projects.policy.fields import Field
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -87,6 +88,9 @@ more_fields: Hook[[Project], Sequence[Field]] = Hook()
 
 snapshot_published: Hook[[Project, Snapshot, User], int] = Hook()
 """A snapshot with numbers for sale was published; how many budgets could not pay for them."""
+
+trial_tables: Hook[[Project, User, Member, list[str]], Sequence[TrialTable]] = Hook()
+"""Tables that an organisation has bought and that have these columns: questions can be tried on them for nothing."""
 
 purchase_of: Hook[[str], object | None] = Hook()
 """The first purchase with a receipt that an app above keeps under the key of a release; none for most."""

@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from django.db import DatabaseError, connection, models
-from django.db.models import Q
+from django.db.models import Model, Q
 from django.utils import timezone
 
 from pydplib.errors import PydplibError
@@ -61,7 +61,7 @@ class Claim:
         values: Other columns that change with it, such as progress that begins at 0.
     """
 
-    def __init__(self, row: Any, state: str, *, among: Iterable[str], **values: object) -> None:
+    def __init__(self, row: Model, state: str, *, among: Iterable[str], **values: object) -> None:
         self.token, self.pk, self.state = secrets.token_hex(8), row.pk, state
         self._told = float("-inf")  # when progress was told last
         self.rows = type(row)._default_manager
@@ -128,7 +128,15 @@ def is_free() -> Q:
     return Q(worker="") | Q(heartbeat__isnull=True) | Q(heartbeat__lt=timezone.now() - STALE)
 
 
-def is_stalled(row: Any, states: Iterable[str]) -> bool:
+class JobRow(Protocol):
+    """A row that somebody works on."""
+
+    state: str
+    worker: str
+    heartbeat: dt.datetime | None
+
+
+def is_stalled(row: JobRow, states: Iterable[str]) -> bool:
     """Return whether a step was begun and nobody works on it any more.
 
     Args:

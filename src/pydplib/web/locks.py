@@ -13,7 +13,7 @@ def locked(file: Path) -> Iterator[None]:
     """Hold the lock that belongs to a file; it ends with the process, however that ends.
 
     Args:
-        file: What is guarded. It need not exist: the lock is a hidden file beside it.
+        file: What is guarded. It need not exist: the lock is a hidden file next to it.
     """
     with open(file.with_name(f".{file.name}.lock"), "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -6,9 +6,12 @@ import logging
 import re
 import traceback
 from types import TracebackType
-from typing import Any
+from typing import TypeAlias
 
 _TOKEN = re.compile(r"(/welcome/)[^\s/?'\"]+")
+
+Fault: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+"""What ``sys.exc_info`` returns."""
 
 
 class QuietFormatter(logging.Formatter):
@@ -21,7 +24,7 @@ class QuietFormatter(logging.Formatter):
         """Return the line."""
         return _TOKEN.sub(r"\1...", super().format(record))
 
-    def formatException(self, ei: Any) -> str:
+    def formatException(self, ei: Fault) -> str:
         """Return the kind of the exception and where it came from."""
         kind: type[BaseException] | None
         place: TracebackType | None

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
 from pydplib.errors import PydplibError
@@ -15,7 +16,7 @@ from pydplib.web import room
 from pydplib.web.ledger.pauses import HEADING, PausedLedgerError, words_for
 from pydplib.web.pages import healthz
 
-Handler = Callable[[HttpRequest], HttpResponse]
+Handler = Callable[[HttpRequest], HttpResponseBase]
 _log = logging.getLogger("pydplib.web")
 
 HEADERS = {
@@ -40,7 +41,7 @@ class SecurityHeaders:
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer, then add what is missing."""
         response = self.get_response(request)
         for name, value in HEADERS.items():
@@ -58,7 +59,7 @@ class HealthCheck:
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer the health check, pass on everything else."""
         if request.path == "/healthz":
             return healthz(request)
@@ -71,7 +72,7 @@ class ReadableAddresses:
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Look at the path and at every value behind it, then pass on."""
         if "\0" in request.path or any("\0" in value for _, values in request.GET.lists() for value in values):
             raise BadRequest("zero byte in the address")
@@ -84,7 +85,7 @@ class DomainErrors:
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Pass on."""
         return self.get_response(request)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -11,8 +12,10 @@ from django.urls import reverse
 
 from pydplib.policy import Power
 from pydplib.web.people.models import User
-from pydplib.web.projects.models import Member
+from pydplib.web.people.permissions import SignedInRequest
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.permissions import member_in, projects_of
+from pydplib.web.waiting import counts_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +69,19 @@ ITEMS: tuple[NavItem, ...] = (
 )
 
 
-def context(request: HttpRequest) -> dict[str, Any]:
+def context(request: HttpRequest) -> dict[str, object]:
     """Return what ``base.html`` shows around every page."""
-    values: dict[str, Any] = {"demo": settings.CONFIGURATION.demo, "nav_items": []}
+    values: dict[str, object] = {"demo": settings.CONFIGURATION.demo, "nav_items": []}
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return values
     projects = list(projects_of(user))
-    chosen = getattr(request, "project", None)
-    if chosen is None and projects:
-        key = request.session.get("project")
-        chosen = next((project for project in projects if project.key == key), projects[0])
-    place = getattr(request, "member", None) or (member_in(request, chosen) if chosen else None)
+    chosen, place = current_place(request, projects)
     values |= {
         "current_project": chosen,
         "place": place,
         "user_role": place.title if place else "",
-        "nav_items": _entries(request, place),
+        "nav_items": _entries(request, place, counts_for(chosen, place, user) if chosen and place else {}),
         "user_menu": _user_menu(user),
     }
     if projects:
@@ -99,7 +98,21 @@ def context(request: HttpRequest) -> dict[str, Any]:
     return values
 
 
-def _entries(request: HttpRequest, place: Member | None) -> list[dict[str, Any]]:
+def current_place(
+    request: HttpRequest, projects: Sequence[Project] | None = None
+) -> tuple[Project | None, Member | None]:
+    """Return the project that a page is about, else the one chosen last or the first, and the user's place in it."""
+    known = cast("SignedInRequest", request)
+    projects = list(projects_of(known.user)) if projects is None else projects
+    chosen = getattr(request, "project", None)
+    if chosen is None and projects:
+        key = request.session.get("project")
+        chosen = next((project for project in projects if project.key == key), projects[0])
+    place = getattr(request, "member", None) or (member_in(known, chosen) if chosen else None)
+    return chosen, place
+
+
+def _entries(request: HttpRequest, place: Member | None, counts: Mapping[str, int]) -> list[dict[str, object]]:
     offered = [(item, reverse(item.name)) for item in ITEMS if item.is_for(place)]
     return [
         {
@@ -107,13 +120,14 @@ def _entries(request: HttpRequest, place: Member | None) -> list[dict[str, Any]]
             "url": url,
             "icon": item.icon,
             "group": item.group,
+            "count": counts.get(item.name, 0),
             "active": request.path == url or (url != "/" and request.path.startswith(url + "/")),
         }
         for item, url in offered
     ]
 
 
-def _user_menu(user: User) -> list[dict[str, Any]]:
+def _user_menu(user: User) -> list[dict[str, object]]:
     menu = [("Account", "account", "user", False)]
     if user.is_hospital_owner:
         menu.append(("Hospital", "hospital", "building", False))

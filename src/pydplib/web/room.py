@@ -38,7 +38,7 @@ def free_bytes(folder: Path | None = None) -> int:
 
 
 def has_room(size: int = 0) -> bool:
-    """Return whether so many bytes fit and ``LEAST`` stay free."""
+    """Return whether this many bytes fit and ``LEAST`` stay free."""
     try:
         return free_bytes() - size >= LEAST
     except OSError:
@@ -46,7 +46,7 @@ def has_room(size: int = 0) -> bool:
 
 
 def check_room(size: int = 0) -> None:
-    """Raise ``FullDiskError`` if so many bytes would not fit."""
+    """Raise ``FullDiskError`` if this many bytes would not fit."""
     if not has_room(size):
         raise FullDiskError
 

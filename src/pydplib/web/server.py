@@ -29,7 +29,7 @@ CONNECTIONS = 400
 IDLE_SECONDS = 20
 """A connection on which nothing happens this long is closed; one whose request is being answered is not idle."""
 CROWDED = 300
-"""From so many connections on, a new one takes the place of the one that has been idle longest."""
+"""From this many connections on, a new one takes the place of the one that has been idle longest."""
 
 
 def is_loopback(host: str) -> bool:
@@ -96,7 +96,7 @@ def make_server(application: Any, opened: socket.socket, *, proxy: str | None = 
     """
     from waitress.server import create_server
 
-    trust: dict[str, Any] = {}
+    trust: dict[str, object] = {}
     if proxy:
         trust = {
             "trusted_proxy": proxy,
@@ -177,7 +177,7 @@ def is_signed_in(cookies: str) -> bool:
 
 
 def has_room(size: int) -> bool:
-    """Return whether a body of so many bytes fits where it is kept on its way in, and into the home afterwards."""
+    """Return whether a body of this many bytes fits where it is kept on its way in, and into the home afterwards."""
     try:
         return room.has_room(size) and shutil.disk_usage(tempfile.gettempdir()).free - size >= room.LEAST
     except OSError:

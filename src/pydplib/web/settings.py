@@ -38,6 +38,7 @@ INSTALLED_APPS = [
     "pydplib.web.synthetic",
     "pydplib.web.attacks",
     "pydplib.web.api",
+    "pydplib.web.notices",
 ]
 
 MIDDLEWARE = [
@@ -52,7 +53,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
-    "pydplib.web.people.middleware.SessionLimits",
+    "pydplib.web.people.sign_in.middleware.SessionLimits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "pydplib.web.middleware.DomainErrors",
@@ -86,7 +87,7 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "pydplib.web.people.passwords.SimplePatternValidator"},
+    {"NAME": "pydplib.web.people.sign_in.passwords.SimplePatternValidator"},
     {
         "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
         "OPTIONS": {"user_attributes": ("username", "full_name")},
@@ -95,14 +96,15 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 OTP_TOTP_ISSUER = "pydplib"
-OTP_TOTP_THROTTLE_FACTOR = 0  # people.rate_limits counts codes; an endless lock would help who steals a password
+# sign_in.rate_limits counts codes; an endless lock would help whoever steals a password
+OTP_TOTP_THROTTLE_FACTOR = 0
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
-AXES_USERNAME_CALLABLE = "pydplib.web.people.sign_in.lockout_name"  # "Ada" and "ada" are one user
+AXES_USERNAME_CALLABLE = "pydplib.web.people.sign_in.steps.lockout_name"  # "Ada" and "ada" are one user
 AXES_LOCKOUT_CALLABLE = "pydplib.web.people.views_entry.locked"
-AXES_WHITELIST_CALLABLE = "pydplib.web.people.known_browsers.counts_apart"  # those have a limit of their own
+AXES_WHITELIST_CALLABLE = "pydplib.web.people.sign_in.known_browsers.counts_apart"  # those have a limit of their own
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_DISABLE_ACCESS_LOG = True  # the audit log has it
 AXES_SENSITIVE_PARAMETERS = ["username", "password", "again", "current", "code", "next", "csrfmiddlewaretoken"]
@@ -112,10 +114,10 @@ AXES_VERBOSE = False
 # Cookies: the strict names and flags need https; on loopback they are plain.
 _TLS = CONFIGURATION.behind_tls
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
-# Browsers do not tell ports apart: the demonstration must not sign anybody out of a real server beside it.
+# Browsers do not tell ports apart: the demonstration must not sign anybody out of a real server next to it.
 _COOKIES = "__Host-" if _TLS else "demo-" if CONFIGURATION.demo else ""
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_COOKIES}session", f"{_COOKIES}csrf"
-KNOWN_BROWSER_COOKIE_NAME = f"{_COOKIES}known"  # people.known_browsers
+KNOWN_BROWSER_COOKIE_NAME = f"{_COOKIES}known"  # people.sign_in.known_browsers
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _TLS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -123,7 +125,7 @@ SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_AGE = 12 * 3600  # of the row in the database
 CSRF_COOKIE_AGE = None  # gone with the browser, like the session
 CSRF_FAILURE_VIEW = "pydplib.web.pages.csrf_failure"
-SESSION_IDLE_MINUTES = 30  # people.middleware.SessionLimits
+SESSION_IDLE_MINUTES = 30  # people.sign_in.middleware.SessionLimits
 SESSION_ABSOLUTE_HOURS = 12
 REAUTHENTICATION_MINUTES = 5
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import threading
-from typing import Any
 
 from axes.models import AccessAttempt
 from django.conf import settings
 from django.core.checks import ERROR, run_checks
+from django.core.handlers.wsgi import WSGIHandler
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
@@ -22,8 +22,10 @@ from pydplib.web.dashboards import upkeep as dashboards
 from pydplib.web.exports import files
 from pydplib.web.intake import upkeep as intake
 from pydplib.web.ledger import checks as ledger
-from pydplib.web.people import links, rate_limits
+from pydplib.web.notices import outbox
+from pydplib.web.people import links
 from pydplib.web.people.models import OneTimeLink, User
+from pydplib.web.people.sign_in import rate_limits
 
 
 def tidy() -> None:
@@ -42,6 +44,7 @@ def tidy() -> None:
     files.remove_stray_files()
     dashboards.tidy()
     ledger.tidy()
+    outbox.tidy()
 
 
 def tidy_by_the_hour(*, seconds: float = 3600) -> threading.Event:
@@ -62,13 +65,18 @@ def tidy_by_the_hour(*, seconds: float = 3600) -> threading.Event:
     return ended
 
 
+def run_by_itself() -> list[threading.Event]:
+    """Begin what the server does without being asked; the events that are returned end it."""
+    return [event for event in (tidy_by_the_hour(), outbox.send_by_the_minute()) if event is not None]
+
+
 def setup_token() -> str | None:
     """Return the token of a fresh set-up link while the server has no users; none afterwards."""
     return None if User.objects.exists() else links.make_link(links.Purpose.SETUP)
 
 
-def application() -> Any:
-    """Return the WSGI application, after Django's own checks (every view has a door)."""
+def application() -> WSGIHandler:
+    """Return the WSGI application, after Django's own checks (every view has a permission)."""
     problems = [message for message in run_checks() if message.level >= ERROR]
     if problems:
         raise EngineError(f"The platform refuses to start: {problems[0].msg}")

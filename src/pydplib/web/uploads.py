@@ -11,11 +11,12 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from xml.parsers import expat
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
+from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import FileUploadHandler
 from django.utils import timezone
 
@@ -88,7 +89,13 @@ def path_of(key: str) -> Path:
     return folder() / f"{key}.rows"
 
 
-def receive(upload: Any, key: str, *, sheet: str | None = None) -> Received:
+def state_of(key: str) -> tuple[int, int, int]:
+    """Return what differs once rows of an upload were emptied."""
+    file = path_of(key).stat()
+    return file.st_ino, file.st_size, file.st_mtime_ns
+
+
+def receive(upload: UploadedFile, key: str, *, sheet: str | None = None) -> Received:
     """Bring an upload into its plain form in a file that only the server reads.
 
     Args:
@@ -100,9 +107,10 @@ def receive(upload: Any, key: str, *, sheet: str | None = None) -> Received:
         DataError: The file is too large, damaged, packed too tightly or not of a known kind.
         FullDiskError: The disk has no room for it.
     """
-    if upload.size > MOST_BYTES:
+    size = upload.size or 0
+    if size > MOST_BYTES:
         raise DataError(f"The file is larger than {MOST_BYTES // 1_000_000} MB. Split it, or leave out columns.")
-    check_room(3 * upload.size)  # as it came, as text, in plain form
+    check_room(3 * size)  # as it came, as text, in plain form
     raw, text, plain = (folder() / f"{key}.{kind}" for kind in ("upload", "text", "part"))
     try:
         with private(raw) as out:
@@ -156,7 +164,7 @@ def has_quotes(key: str) -> bool:
         return any(b'"' in part for part in iter(lambda: file.read(1 << 20), b""))
 
 
-def resources(key: str) -> Iterator[Any]:
+def resources(key: str) -> Iterator[object]:
     """Yield the FHIR responses of an upload."""
     with path_of(key).open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
@@ -195,7 +203,7 @@ def empty_rows(key: str, is_gone: Callable[[int, Any], bool]) -> int:
     return gone
 
 
-def private(path: Path) -> Any:
+def private(path: Path) -> IO[bytes]:
     """Open a file for writing that only the server reads."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 
@@ -281,7 +289,7 @@ def check_archive(path: Path) -> None:
         raise DataError("The file cannot be read as an Excel workbook. Check that it is complete.") from None
 
 
-def _check_no_doctype(file: Any) -> None:
+def _check_no_doctype(file: IO[bytes]) -> None:
     """Refuse XML that declares a document type, which is where entities are made: in any encoding, at any place.
 
     A declaration stands before the first element, so the parser that openpyxl uses reads up to there and stops.

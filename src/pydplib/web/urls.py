@@ -5,11 +5,12 @@ from __future__ import annotations
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 
-from pydplib.web import audit_pages, gallery, home, pages
+from pydplib.web import audit_pages, gallery, home, pages, search
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", pages.healthz, name="healthz"),
     path("", home.home, name="home"),
+    path("search", search.search, name="search"),
     path("audit", audit_pages.audit, name="audit"),
     path("audit/export/<str:kind>", audit_pages.export, name="audit_export"),
     path("audit/verify", audit_pages.verify_chain, name="audit_verify"),
@@ -24,6 +25,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("pydplib.web.synthetic.urls")),
     path("", include("pydplib.web.attacks.urls")),
     path("", include("pydplib.web.api.urls")),
+    path("", include("pydplib.web.notices.urls")),
 ]
 if settings.CONFIGURATION.gallery:  # only where the operator switched it on: PYDPLIB_GALLERY=1
     urlpatterns += [

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
+import sqlite3
 import uuid
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from neighbours import losses
 
 import pydplib as dp
 from pydplib.engine import ExactTable, Plan, Table, Where
+from pydplib.errors import EngineError
 from pydplib.release.facts import Facts, Purchase
 
 Load = Callable[[pa.Table, dp.Schema, Path], Table]
@@ -382,65 +384,187 @@ def _load_typed_sqlite(data: pa.Table, schema: dp.Schema, folder: Path) -> Table
 NUMBERS_IN = {**TYPED, "sqlite": _load_typed_sqlite}
 
 
-EXPECTED: dict[str, dict[Any, list[list[int]]]] = {}
-"""What a clean table with one example answers; many cells must count as the same."""
+Integers = dict[Any, list[list[int]]]
+EXPECTED: dict[str, dict[int, Integers]] = {}
+"""What a clean table with one example answers to each question; many cells must count as the same."""
 
 
-def check_alone(cell: Cell, load: Load, tables: tuple[Any, pa.Table], folder: Path, asked: Sequence[Any]) -> None:
+@cache
+def plan_alone(number: int) -> Plan:
+    """Return the plan of a question, by its number, as it is when somebody asks it."""
+    return prepared_of(ASKED[number], schema_of(1)).plan
+
+
+@cache
+def read_by(number: int) -> frozenset[str]:
+    """Return the columns that a question's statement names."""
+    with dp.load(hostile.text_table([], odd=False), schema_of(1)) as empty:
+        statement = empty.engine.explain(plan_alone(number))
+    return frozenset(name for name in hostile.NAMES if f'"{name}"' in statement)
+
+
+def looks_at(number: int, column: str) -> bool:
+    return column in read_by(number)
+
+
+@cache
+def asked_alone(column: str) -> list[int]:
+    """Return the questions that a cell of this column meets alone: all that read it, and more until all are read."""
+    numbers = [number for number in range(len(ASKED)) if looks_at(number, column)]
+    for number in map(ASKED.index, hostile.FEW):
+        if not read_by(number) <= {name for one in numbers for name in read_by(one)}:
+            numbers.append(number)
+    return sorted(numbers)
+
+
+def asked_together(column: str) -> list[int]:
+    """Return the questions that do not read the column: all cells of it meet them in one table."""
+    return [number for number in range(len(ASKED)) if number not in asked_alone(column)]
+
+
+def load_clean(expected: pa.Table, count: int, folder: Path) -> Table:
+    """Load what the cells must count as into SQLite, which answers a question about it within a millisecond."""
+    write = hostile.write_sqlite if expected["age"].type == pa.large_string() else hostile.write_typed_sqlite
+    return dp.load(write(folder / "clean.db", expected), schema_of(count), table="t")
+
+
+def expected_of(cell: Cell, expected: pa.Table, folder: Path, numbers: Sequence[int]) -> dict[int, Integers]:
+    """Return what the clean table that holds what a cell must count as answers, each question asked once."""
+    known = EXPECTED.setdefault(repr((cell.column, cell.expected, expected.schema.types)), {})
+    if missing := [number for number in numbers if number not in known]:
+        with load_clean(expected, 1, folder) as clean:
+            known.update({number: integers(clean, plan_alone(number)) for number in missing})
+    return known
+
+
+def check_alone(
+    cell: Cell, load: Load, tables: tuple[Any, pa.Table], folder: Path, numbers: Sequence[int] | None = None
+) -> None:
     """A table with this cell alone is answered as the clean one that holds what it must count as."""
-    schema, (data, expected) = schema_of(1), tables
-    with load(data, schema, folder) as table:
-        for question in asked:
-            number = ASKED.index(question)
-            plan, key = plan_of(number, 1), repr((number, cell.column, cell.expected, expected.schema.types))
-            if key not in EXPECTED:
-                with dp.load(expected, schema) as reference:
-                    EXPECTED[key] = integers(reference, plan)
-            assert integers(table, plan) == EXPECTED[key], (cell.name, str(question))
+    data, expected = tables
+    numbers = asked_alone(cell.column) if numbers is None else numbers
+    right = expected_of(cell, expected, folder, numbers)
+    with load(data, schema_of(1), folder) as table:
+        for number in numbers:
+            assert integers(table, plan_alone(number)) == right[number], (cell.name, str(ASKED[number]))
 
 
-def alone(engines: Sequence[str]) -> list[tuple[str, Cell, Load, Any, pa.Table]]:
-    """Return every cell with the engines that can hold it: what is loaded there, and what it must count as."""
-    found: list[tuple[str, Cell, Load, Any, pa.Table]] = []
-    for cell in hostile.text_cells():
-        tables = hostile.text_table([cell]), hostile.text_table([cell], expected=True)
-        found += [
-            (engine, cell, {**ANY_BYTES, **ONLY_TEXT}[engine], *tables)
-            for engine in engines if engine in EMBEDDED and storable(engine, [cell])
-        ]  # fmt: skip
-    for cell in hostile.number_cells():
-        tables = hostile.typed_table([cell]), hostile.typed_table([cell], expected=True)
-        found += [(engine, cell, NUMBERS_IN[engine], *tables) for engine in engines if engine in NUMBERS_IN]
-    for unit in ("s", "ms", "us", "ns"):
-        for cell in hostile.moment_cells(unit):
-            tables = hostile.moment_table([cell], unit, None), hostile.typed_table([cell], expected=True)
-            is_beyond = cell.expected is None
-            held = [e for e in engines if e in TYPED and not (is_beyond and (e, unit) in NO_SECONDS)]
-            found += [(engine, cell, TYPED[engine], *tables) for engine in held]
-    if "pandas" in engines:
-        for cell in hostile.object_cells():
-            tables = hostile.object_frame([cell]), hostile.text_table([cell], expected=True)
-            found.append(("pandas", cell, lambda data, schema, folder: dp.load(data, schema), *tables))
+def check_together(cells: Sequence[Cell], load: Load, tables: tuple[Any, pa.Table], folder: Path) -> None:
+    """Cells of one column in one table: questions that do not read the column see none of them, in any example."""
+    (column,), count, (data, expected) = {cell.column for cell in cells}, len(cells), tables
+    with load(data, schema_of(count), folder) as table, load_clean(expected, count, folder) as clean:
+        for number in asked_together(column):
+            plan = plan_of(number, count)
+            name = f'col("{column}")' if table.engine.name == "Polars" else f'"{column}"'
+            assert name not in table.engine.explain(plan), str(ASKED[number])
+            found, right = integers(table, plan), integers(clean, plan)
+            wrong = {cells[key[0]].name for key in {*found, *right} if found.get(key) != right.get(key)}
+            assert not wrong, (sorted(wrong), str(ASKED[number]))
+
+
+def _load_objects(data: pd.DataFrame, schema: dp.Schema, folder: Path) -> Table:
+    return dp.load(data, schema)
+
+
+Make = Callable[[Sequence[Cell]], Any]
+
+
+def kinds(engine: str) -> list[tuple[list[Cell], Load, Make, Make]]:
+    """Return the cells that an embedded engine can hold, by how they are stored.
+
+    Each with what loads them, what makes the table of some of them, and what makes the clean one.
+    """
+    found: list[tuple[list[Cell], Load, Make, Make]] = []
+    clean_text, clean_typed = partial(hostile.text_table, expected=True), partial(hostile.typed_table, expected=True)
+    if engine in EMBEDDED:
+        texts = storable(engine, hostile.text_cells())
+        found.append((texts, {**ANY_BYTES, **ONLY_TEXT}[engine], hostile.text_table, clean_text))
+    if engine in NUMBERS_IN:
+        found.append((hostile.number_cells(), NUMBERS_IN[engine], hostile.typed_table, clean_typed))
+    for unit in ("s", "ms", "us", "ns") if engine in TYPED else ():
+        is_finer = (engine, unit) in NO_SECONDS  # kept in a finer unit, which ends sooner
+        moments = [cell for cell in hostile.moment_cells(unit) if not (is_finer and cell.expected is None)]
+        found.append((moments, TYPED[engine], partial(hostile.moment_table, unit=unit, zone=None), clean_typed))
+    if engine == "pandas":
+        found.append((hostile.object_cells(), _load_objects, hostile.object_frame, clean_text))
     return found
 
 
 def test_cells_alone_are_answered(tmp_path: Path) -> None:
     """One cell in four in a table of its own, on one engine and for one question in turn; below, all for all."""
     turns: dict[str, list[Any]] = {}
-    for one in alone([*EMBEDDED, "pandas"]):
-        turns.setdefault(f"{one[1].name} {type(one[1].stored).__name__}", []).append(one)
+    for engine in [*EMBEDDED, "pandas"]:
+        for cells, *how in kinds(engine):
+            for cell in cells:
+                turns.setdefault(f"{cell.name} {type(cell.stored).__name__}", []).append((cell, *how))
     for i, places in enumerate([*turns.values()][::4]):
-        _, cell, load, *tables = places[i % len(places)]
+        cell, load, make, clean = places[i % len(places)]
         folder = tmp_path / str(i)
         folder.mkdir()
-        about = [q for q in ASKED if cell.column in plan_of(ASKED.index(q), 1).columns] or ASKED
-        check_alone(cell, load, tuple(tables), folder, [about[i // len(places) % len(about)]])
+        about = [number for number in range(len(ASKED)) if looks_at(number, cell.column)]
+        check_alone(cell, load, (make([cell]), clean([cell])), folder, [about[i // len(places) % len(about)]])
+
+
+FAULTS = {
+    "another's cell is read otherwise": "UPDATE t SET shift = '5' WHERE patient = 'y0'",
+    "another's row is lost": "DELETE FROM t WHERE patient = 'z0'",
+    "the row counts for three": "INSERT INTO t SELECT * FROM t WHERE part = 'odd' AND example = '0' UNION ALL "
+    "SELECT * FROM t WHERE part = 'odd' AND example = '0'",
+    "a question fails": "ALTER TABLE t RENAME COLUMN shift TO other",
+}
+"""What the cell of the first example might do to a table, as SQLite does it."""
+
+
+def _faulty(fault: str, data: pa.Table, schema: dp.Schema, folder: Path) -> Table:
+    table = _load_sqlite(data, schema, folder)
+    with sqlite3.connect(folder / "a.db") as connection:
+        connection.execute(FAULTS[fault])
+    connection.close()
+    return table
+
+
+@pytest.mark.parametrize("column", ["age", "kind", "city"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_planted_faults_of_a_cell_are_noticed(fault: str, column: str, tmp_path: Path) -> None:
+    cells = [cell for cell in hostile.text_cells() if cell.column == column][:3]
+    tables = hostile.text_table(cells), hostile.text_table(cells, expected=True)
+    one = hostile.text_table(cells[:1]), hostile.text_table(cells[:1], expected=True)
+    places = {name: tmp_path / name for name in ("alone", "together", "faulty alone", "faulty together")}
+    for folder in places.values():
+        folder.mkdir()
+    check_alone(cells[0], _load_sqlite, one, places["alone"])
+    check_together(cells, _load_sqlite, tables, places["together"])
+    wrong = pytest.raises((AssertionError, EngineError))
+    with wrong:
+        check_alone(cells[0], partial(_faulty, fault), one, places["faulty alone"])
+    with wrong:
+        check_together(cells, partial(_faulty, fault), tables, places["faulty together"])
+
+
+def test_every_cell_meets_every_question() -> None:
+    """Alone or together: no question is left out, and none that reads a cell meets it in company only."""
+    for column in ("patient", *hostile.COLUMNS):
+        assert sorted([*asked_alone(column), *asked_together(column)]) == [*range(len(ASKED))]
+        assert not any(looks_at(number, column) for number in asked_together(column))
+        assert {name for number in asked_alone(column) for name in read_by(number)} >= {"patient", *hostile.COLUMNS}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", [*EMBEDDED, "pandas"])
-def test_every_cell_alone_is_answered_for_every_question(engine: str, tmp_path: Path) -> None:
-    for i, (_, cell, load, *tables) in enumerate(alone([engine])):
+def test_every_cell_alone_is_answered_for_every_question_about_it(engine: str, tmp_path: Path) -> None:
+    """Alone: every question that reads the cell's column, and others until every column is read."""
+    for i, (cell, load, make, clean) in enumerate((cell, *how) for cells, *how in kinds(engine) for cell in cells):
         folder = tmp_path / str(i)
         folder.mkdir()
-        check_alone(cell, load, tuple(tables), folder, ASKED)
+        check_alone(cell, load, (make([cell]), clean([cell])), folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", [*EMBEDDED, "pandas"])
+def test_every_cell_meets_every_question_that_does_not_read_it(engine: str, tmp_path: Path) -> None:
+    """With the above, every cell meets every question on every embedded engine."""
+    for i, (cells, load, make, clean) in enumerate(kinds(engine)):
+        for column in {cell.column: None for cell in cells}:
+            folder, some = tmp_path / f"{i} {column}", [cell for cell in cells if cell.column == column]
+            folder.mkdir()
+            check_together(some, load, (make(some), clean(some)), folder)

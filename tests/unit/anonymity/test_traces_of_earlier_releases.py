@@ -212,7 +212,7 @@ def test_traces_with_different_keys_are_refused(tmp_path):
         for name in ("3", "4")
     ]
     assert anonymize(TABLE, FLAT, **words, suppression=1.0, previous=keyed).certificate.holds
-    # A release of this session is hashed anew under the file's key.
+    # A release of this session is hashed again under the file's key.
     session = anonymize(TABLE, {"a": FLAT["a"]}, **words)
     assert anonymize(TABLE, FLAT, **words, suppression=1.0, previous=[paths[0], session]).certificate.holds
 

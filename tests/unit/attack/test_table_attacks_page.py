@@ -1,4 +1,4 @@
-"""The pages on attacks run as they stand, and speak of every attack there is."""
+"""The pages on attacks run as they stand, and are about every attack there is."""
 
 from __future__ import annotations
 

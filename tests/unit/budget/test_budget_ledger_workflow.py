@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pydplib.budget import Cost, Ledger, MemoryLedger, ReleaseKey, State, StoreLedger, Today
+from pydplib.budget import Cost, Ledger, Limits, MemoryLedger, ReleaseKey, State, StoreLedger
 from pydplib.errors import BudgetError, LedgerError, ParameterError
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP
 
@@ -331,32 +331,66 @@ def test_release_key_of_something_without_plain_values_is_refused_without_quotin
         ReleaseKey(lineage="a", snapshot="1", question={"x": object()}, cost=Cost.exponential(1))
 
 
-def test_terms_of_today_bind_below_what_was_opened_and_never_above(book: StoreLedger, make_key: MakeKey) -> None:
+def test_limit_of_today_binds_whatever_was_opened(book: StoreLedger, make_key: MakeKey) -> None:
     with pytest.raises(BudgetError, match=r"under today's policy .* asked epsilon 0\.2, left epsilon 0\.1 of 0\.1"):
-        book.reserve(make_key(), recipient="acme", role="third_party", today=Today(recipient=PureDP(0.1)))
+        book.reserve(make_key(), recipient="acme", role="third_party", limits=Limits.of(recipient=PureDP(0.1)))
     assert book.entries()[-1].details == {"account": "recipient", "why": "epsilon", "limit": "today"}
     with pytest.raises(BudgetError, match=r"under today's policy: asked epsilon 0\.2\. Nothing was spent") as caught:
-        book.reserve(make_key(), recipient="acme", role="third_party", today=Today(data_set=PureDP(0.1)))
+        book.reserve(make_key(), recipient="acme", role="third_party", limits=Limits.of(data_set=PureDP(0.1)))
     assert caught.value.left is None
-    with pytest.raises(BudgetError, match=r"left epsilon 0\.5 of 0\.5") as caught:
-        book.reserve(make_key(1, 0.6), recipient="uni", role="third_party", today=Today(recipient=PureDP(9.0)))
-    assert "today" not in str(caught.value)
     assert (left(book), left(book, "acme"), left(book, "uni")) == (10 * 10**9, 10**9, 5 * 10**8)
+    raised = Limits.of(recipient=PureDP(9.0))
+    assert book.reserve(make_key(1, 0.6), recipient="uni", role="third_party", limits=raised).charged
+    assert (left(book), left(book, "uni")) == (9_400_000_000, 8_400_000_000)
+    assert book.entries()[-1].details["sums"]["recipient"]["limit"]["nano_epsilon"] == 9 * 10**9
+    with pytest.raises(BudgetError, match=r"left epsilon 0 of 0\.5"):  # below what was spent: nothing is refunded
+        book.reserve(make_key(2, 0.1), recipient="uni", role="third_party", limits=Limits.of(recipient=PureDP(0.5)))
     book.verify()
 
 
-def test_terms_of_today_for_the_data_set_do_not_bind_what_it_has_paid_before(
+def test_limit_told_last_binds_who_brings_none(book: StoreLedger, make_key: MakeKey) -> None:
+    for number, epsilon in enumerate((0.3, 0.7)):
+        limits = Limits.of(recipient=PureDP(epsilon))
+        book.reserve(make_key(number, 0.1), recipient="acme", role="third_party", limits=limits)
+        assert str(book.last_limit(lineage="reports", recipient="acme")) == f"epsilon {epsilon}"
+    with pytest.raises(BudgetError, match=r"left epsilon 0\.5 of 0\.7"):
+        book.reserve(make_key(9, 0.6), recipient="acme", role="third_party")
+    assert book.last_limit(lineage="reports", recipient="nobody") is None
+    assert book.last_limit(lineage="reports", recipient="acme", relation="local") is None
+    book.verify()
+
+
+def test_limit_with_a_delta_can_follow_one_without_and_the_other_way_round(
     book: StoreLedger, make_key: MakeKey
 ) -> None:
+    gaussian = ReleaseKey(
+        lineage="reports",
+        snapshot="1",
+        question={"ask": "gaussian"},
+        cost=Cost.gaussian(sensitivity_squared=1, variance=900),
+    )
+    pure, approx = PureDP(1.0), ApproxDP(1.0, 1e-6)
+    with pytest.raises(BudgetError, match="pays for pure epsilon only"):
+        book.reserve(gaussian, recipient="acme", role="third_party", limits=Limits.of(recipient=pure))
+    both = Limits.of(recipient=approx, data_set=approx)
+    assert book.reserve(gaussian, recipient="acme", role="third_party", limits=both).charged
+    with pytest.raises(BudgetError, match="left epsilon 0 of 1"):
+        book.reserve(make_key(), recipient="acme", role="third_party", limits=Limits.of(recipient=pure))
+    assert book.reserve(make_key(), recipient="acme", role="third_party", limits=both).charged
+    book.verify()
+
+
+def test_limit_of_the_data_set_does_not_bind_what_it_has_paid_before(book: StoreLedger, make_key: MakeKey) -> None:
     ask(book, make_key())
-    today = Today(PureDP(0.3), PureDP(0.1))
-    assert book.reserve(make_key(), recipient="uni", role="third_party", today=today).charged
-    assert not book.reserve(make_key(), recipient="acme", role="third_party", today=Today(PureDP(0.1))).charged
+    today = Limits.of(recipient=PureDP(0.3), data_set=PureDP(0.1))
+    assert book.reserve(make_key(), recipient="uni", role="third_party", limits=today).charged
+    lower = Limits.of(recipient=PureDP(0.1))
+    assert not book.reserve(make_key(), recipient="acme", role="third_party", limits=lower).charged
 
 
-def test_terms_of_today_of_another_relation_are_an_error(book: StoreLedger, make_key: MakeKey) -> None:
-    with pytest.raises(ParameterError, match="'local' relation say nothing"):
-        book.reserve(make_key(), recipient="acme", role="third_party", today=Today(recipient=LocalDP(9.0)))
+def test_limit_of_another_relation_is_an_error(book: StoreLedger, make_key: MakeKey) -> None:
+    with pytest.raises(ParameterError, match="'local' relation says nothing"):
+        book.reserve(make_key(), recipient="acme", role="third_party", limits=Limits.of(recipient=LocalDP(9.0)))
 
 
 def test_received_is_what_a_recipient_has_paid_for_and_nothing_else(book: StoreLedger, make_key: MakeKey) -> None:

@@ -16,7 +16,7 @@ import pytest
 from pydplib.budget import Cost, Head, ReleaseKey, SqliteLedger, State
 from pydplib.budget.chain import Entry
 from pydplib.budget.keys import canonical_json
-from pydplib.budget.sqlite_store import FORMAT, OLD_FORMAT
+from pydplib.budget.sqlite_store import FORMAT, WITH_LIMITS, WITHOUT_GAUSSIAN
 from pydplib.errors import BudgetError, LedgerError
 from pydplib.guarantee import ApproxDP, PureDP
 
@@ -160,7 +160,7 @@ def test_full_disk_spends_nothing_shows_nothing_and_breaks_nothing(tmp_path: Pat
         "UPDATE accounts SET nano_epsilon = 0, version = version + 1 WHERE recipient = 'acme'",
         "UPDATE accounts SET nano_rho = 0, version = version + 1 WHERE recipient = 'acme'",
         "UPDATE accounts SET nano_epsilon = nano_epsilon + 1",
-        "UPDATE accounts SET limit_atto_delta = 1, version = version + 1",
+        "UPDATE accounts SET atto_delta = -1, version = version + 1",
         "DELETE FROM accounts",
         "UPDATE releases SET payload = x'00'",
         "UPDATE releases SET payload = NULL, answer = NULL",
@@ -308,30 +308,38 @@ def test_ledger_on_disk_refuses_seeded_noise_and_spends_nothing(tmp_path: Path, 
         assert ledger.head().entries == 2
 
 
-def make_old(path: Path) -> None:
-    """Turn a ledger file into one of the old format: no sum of what has no pure epsilon, and none next to it."""
+def make_old(path: Path, written: str = WITHOUT_GAUSSIAN) -> None:
+    """Turn a ledger file into one of an old format: with limits; in the first, no sum of what has no pure epsilon."""
     with sqlite3.connect(path) as db:
         grow = db.execute("SELECT sql FROM sqlite_master WHERE name = 'accounts_grow'").fetchone()[0]
         db.execute("DROP TRIGGER accounts_grow")
-        db.execute("UPDATE accounts SET nano_epsilon = NULL WHERE nano_gaussian > 0")
-        db.execute("ALTER TABLE accounts DROP COLUMN nano_gaussian")
-        db.execute(grow.replace("  OR (NEW.nano_epsilon IS NOT NULL AND NEW.nano_gaussian < OLD.nano_gaussian)\n", ""))
-        db.execute("UPDATE meta SET value = ? WHERE key = 'format'", (OLD_FORMAT,))
+        if written == WITHOUT_GAUSSIAN:
+            db.execute("UPDATE accounts SET nano_epsilon = NULL WHERE nano_gaussian > 0")
+            db.execute("ALTER TABLE accounts DROP COLUMN nano_gaussian")
+            line = "  OR (NEW.nano_epsilon IS NOT NULL AND NEW.nano_gaussian < OLD.nano_gaussian)\n"
+            assert line in grow
+            grow = grow.replace(line, "")
+        for column in ("limit_nano_epsilon", "limit_atto_delta", "limit_atto_conversion"):
+            db.execute(f"ALTER TABLE accounts ADD COLUMN {column} INTEGER NOT NULL DEFAULT 7")
+            grow = grow.replace("\nBEGIN", f"\n  OR NEW.{column} != OLD.{column}\nBEGIN")
+        db.execute(grow)
+        db.execute("UPDATE meta SET value = ? WHERE key = 'format'", (written,))
     db.close()
 
 
+@pytest.mark.parametrize("written", [WITHOUT_GAUSSIAN, WITH_LIMITS])
 def test_old_format_is_read_as_it_is_and_brought_up_to_date_before_it_is_written(
-    tmp_path: Path, make_key: MakeKey
+    tmp_path: Path, make_key: MakeKey, written: str
 ) -> None:
     path = tmp_path / "ledger.db"
     with fill(path, make_key) as ledger:
         head, before = ledger.head(), ledger.accounts()
-    make_old(path)
+    make_old(path, written)
     with SqliteLedger(path, read_only=True) as reader:
         assert reader.verify(head) == head
         assert reader.accounts() == before
     with sqlite3.connect(path) as db:
-        assert db.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() == (OLD_FORMAT,)
+        assert db.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() == (written,)
     with SqliteLedger(path, create=False) as again:
         assert again.verify(head) == head
         again.finish(again.reserve(make_key(9), recipient="acme", role="third_party"), b"more")

@@ -1,4 +1,4 @@
-"""PI-RADS beside the scoring table: patient level, density, grade, significance, contradictions, sectors."""
+"""PI-RADS next to the scoring table: patient level, density, grade, significance, contradictions, sectors."""
 
 from __future__ import annotations
 

@@ -267,7 +267,7 @@ def test_hierarchy_gap_says_how_many_and_what_to_do_but_no_value(folder: Path, c
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
-    # Writing is slow here, so that the signal arrives when the report and half of the table lie beside their places.
+    # Writing is slow here, so that the signal arrives when the report and half of the table lie next to their places.
     slow = (
         "import time, pydplib.cli.outputs as o\n"
         "def wait(c, data, part, *a, **k): part.write_text('half'); print('now', flush=True); time.sleep(60)\n"
@@ -281,7 +281,7 @@ def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
     assert process.stdout is not None and process.stdout.readline() == "now\n"
     assert len(os.listdir(folder)) == 4
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130 and err.strip() == "Stopped."
     assert sorted(os.listdir(folder)) == ["anon.toml", "visits.csv"]
 

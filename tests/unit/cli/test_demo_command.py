@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from pydplib.cli import cli
 from pydplib.cli.demo import command
 from pydplib.datasets import pirads
-from pydplib.experiments.demo import demo_report, demo_steps, same_words_section, sound_section
 from pydplib.plot.catalogue import CATALOGUE
 from pydplib.plot.recipes.sound import load_cohort
 from pydplib.report import Chart, Table
+from pydplib.report.demo import demo_report, demo_steps, same_words_section, sound_section
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_demo_report_shows_cohort_queries_figures_and_plain_words(run):
             assert f"Figure {number} · {form}" in text, (number, form)
     assert page.count('id="pydplib-plotly"') == 1
     rows = re.findall(r'<th scope="row" class="short">(count|mean|median|variance)</th>', text)
-    # In paper mode, and beside it what the same words cost.
+    # In paper mode, and next to it what the same words cost.
     assert sorted(rows) == sorted(["count", "mean", "median", "variance"] * 6)
 
 

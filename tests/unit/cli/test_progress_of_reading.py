@@ -39,7 +39,10 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 def test_work_that_takes_long_is_shown_and_short_work_is_not(screen, monkeypatch):
     with waiting("Reading reports.csv"):
-        time.sleep(0.3)
+        for _ in range(6000):
+            if screen.shown:
+                break
+            time.sleep(0.01)
     monkeypatch.setattr(progress, "PATIENCE", 60.0)
     with waiting("Reading another.csv"):
         pass

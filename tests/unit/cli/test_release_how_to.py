@@ -55,7 +55,7 @@ def test_partner_page_when_run_releases_once_and_charges_once(ran) -> None:
     # 2 in all, 0.4 for the first; the same question again is free.
     assert all("1.6" in said for _, _, said in commands[3:6])
     assert "1.6" in commands[6][2] and "acme" in commands[6][2]
-    assert "1.2" in commands[8][2]  # a new snapshot is paid for anew
+    assert "1.2" in commands[8][2]  # a new snapshot is paid for again
     lines = (folder / "answer.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) >= 3 and lines[0].startswith("bph,")
     assert "Differentially private" in (folder / "answer.html").read_text(encoding="utf-8")

@@ -35,7 +35,7 @@ KINDS = {"x": pa.float64(), "g": pa.string(), "day": pa.int64(), "t": pa.string(
 
 
 def rows_of(people: dict[Any, int], kind: pa.DataType | None = None) -> pa.Table:
-    """Return a table in which each person has so many rows."""
+    """Return a table in which each person has this many rows."""
     ids = [person for person, count in people.items() for _ in range(count)]
     return pa.table(
         {

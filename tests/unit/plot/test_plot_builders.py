@@ -39,13 +39,14 @@ def test_box_is_drawn_from_five_numbers_and_holds_no_rows():
     assert with_mean.data[0].mean == (64.5,)
 
 
-def test_heatmap_with_margins_says_them_at_every_cell_and_writes_them_into_small_tables():
-    small = plot.heatmap(["a", "b"], ["u"], [[3, np.nan]], margins=[[2, 2]], value_title="reports").data[0]
-    assert list(small.text[0]) == ["3<br>± 2", ""] and list(small.customdata[0]) == [2.0, 2.0]
-    assert "± %{customdata:,.3~g} (95 %)" in small.hovertemplate
-    names = [str(place) for place in range(40)]
-    large = plot.heatmap(names, ["u"], [[3] * 40], margins=2).data[0]
-    assert large.text is None and list(large.customdata[0]) == [2.0] * 40
+def test_heatmap_with_margins_says_them_at_every_cell_and_fades_what_they_swallow():
+    drawn = plot.heatmap(["a", "b", "c"], ["u"], [[3, np.nan, 1]], margins=[[2, 2, 2]], value_title="reports")
+    cells, faint = drawn.data
+    assert cells.z[0][0] == 3 and cells.z[0][2] is None, "a number below its margin has no colour"
+    assert cells.texttemplate == "%{z:,.4~g}", "no margin is written into a cell"
+    assert list(cells.customdata[0]) == [2.0, 2.0, 2.0] and "± %{customdata:,.3~g} (95 %)" in cells.hovertemplate
+    assert (faint.mode, faint.x, faint.y, faint.text) == ("text", ("c",), ("u",), ("1",)) and faint.opacity < 1
+    assert len(plot.heatmap(["a"], ["u"], [[3]], margins=2).data) == 1
     assert plot.heatmap(["a"], ["u"], [[3]]).data[0].customdata is None
 
 
@@ -124,12 +125,12 @@ def test_heatmap_breaks_long_labels_of_rows_on_narrow_screens():
 
 
 @pytest.mark.parametrize(
-    ("margin", "words"),
-    [(8.99, "± 9"), (18.1, "± 19"), (18, "± 18"), (0.123, "± 0.13"), (1234.5, "± 1,235"), (0, "± 0")],
+    ("margin", "shown"),
+    [(8.99, 9), (18.1, 19), (18, 18), (0.123, 0.13), (1234.5, 1235), (0, 0)],
 )
-def test_margins_in_cells_are_short_and_rounded_up(margin, words):
-    figure = plot.heatmap(["a"], ["b"], [[3]], margins=margin)
-    assert figure.data[0].text[0][0] == f"3<br>{words}"
+def test_margins_of_cells_are_short_and_rounded_up(margin, shown):
+    figure = plot.heatmap(["a", "b"], ["c"], [[3, 9999]], margins=margin)
+    assert figure.data[0].customdata[0][1] == shown
 
 
 def test_narrow_pictures_stack_their_panels_as_pages_do():

@@ -81,7 +81,7 @@ def test_several_answers_cost_their_sum(asked: Any) -> None:
 
 
 def test_mean_ages_read_off_a_table_lie_within_their_margins(cohort: Any) -> None:
-    """The margin speaks of the noise alone: compared with the same means from the exact table, 60 times."""
+    """The margin is about the noise alone: compared with the same means from the exact table, 60 times."""
     ages, scores = np.asarray(cohort["age"], float), np.asarray(cohort["pirads"], float)
     table = np.array(
         [

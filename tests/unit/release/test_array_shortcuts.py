@@ -148,7 +148,7 @@ def test_quantiles_of_one_value_off_the_grid_are_the_points_next_to_it(value):
 
 def test_quantiles_whose_step_does_not_divide_the_range_stay_within_the_bounds():
     found = [dp.median([1.0] * 900, bounds=(0, 1), epsilon=5.0, step=0.4).value for _ in range(60)]
-    assert set(found) == {0.8, 1}  # not 1.2; both points beside the value are equally likely
+    assert set(found) == {0.8, 1}  # not 1.2; both points next to the value are equally likely
 
 
 def test_histogram_of_values_beyond_the_edges_counts_none_of_them():

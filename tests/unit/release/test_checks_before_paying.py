@@ -49,7 +49,7 @@ def test_records_that_cannot_be_released_are_refused_and_nothing_is_paid(table, 
         session.release_records(people.age, column="age", epsilon=0.1, persons=persons[:-1], budget=budget)
     with pytest.raises(ParameterError, match="Dates"):
         session.release_records(people.seen, column="age", epsilon=0.1, persons=persons, budget=budget)
-    assert not any(account.limit.relation == "local" for account in session.ledger.accounts())
+    assert not any(account.relation == "local" for account in session.ledger.accounts())
 
 
 def test_records_tell_a_record_from_a_person(table, people):

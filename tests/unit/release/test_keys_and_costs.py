@@ -173,7 +173,5 @@ def test_session_charges_records_by_the_schemas_rows_per_person(people, schema):
         released = session.release_records(
             people.age, column="age", epsilon=0.5, persons=people.patient, budget=dp.guarantee.LocalDP(4.0)
         )
-        (left,) = [
-            a.state.nano_epsilon for a in session.ledger.accounts(recipient="acme") if a.limit.relation == "local"
-        ]
+        (left,) = [a.state.nano_epsilon for a in session.ledger.accounts(recipient="acme") if a.relation == "local"]
     assert released.cost.nano_epsilon == left == 2 * 500_000_000  # the schema counts two rows of a person

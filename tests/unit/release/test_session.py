@@ -209,6 +209,12 @@ def test_session_with_another_limit_for_an_open_budget_is_refused(table):
     with pytest.raises(BudgetError, match="another limit"):
         dp.Session(table, recipient="acme", budget=dp.PureDP(2.0), ledger=ledger)
     assert dp.Session(table, recipient="acme", ledger=ledger).remaining.epsilon == 1.0
+    lower = dp.Session(table, recipient="acme", budget=0.3, ledger=ledger)
+    assert lower.remaining.epsilon == 0.3
+    with pytest.raises(BudgetError, match=r"under today's policy .* left epsilon 0\.3 of 0\.3"):
+        lower.release(dp.Count(), epsilon=0.5)
+    ledger.change_limit(lineage="reports", recipient="acme", limit=dp.PureDP(2.0), by="ada")
+    assert dp.Session(table, recipient="acme", budget=dp.PureDP(2.0), ledger=ledger).remaining.epsilon == 2.0
 
 
 def test_data_set_budget_binds_all_recipients_together(table):

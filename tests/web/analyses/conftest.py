@@ -88,7 +88,7 @@ def owner(study: Any, sign_in: Any) -> Any:
 
 @pytest.fixture
 def pay() -> Any:
-    """Look at a question's price, then press the button that stands beside it; returns the answer to the button."""
+    """Look at a question's price, then press the button that stands next to it; returns the answer to the button."""
 
     def press(client: Any, **fields: Any) -> Any:
         page = client.get("/analyses/new", fields).content.decode()

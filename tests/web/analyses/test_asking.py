@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,13 +11,21 @@ import pydplib as dp
 from pydplib.errors import BudgetError, PolicyError
 from pydplib.receipt import Receipt
 from pydplib.release.prices import Accuracy
+from pydplib.web.analyses.budgets import all_purses, own_purse
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.prices import quote
 from pydplib.web.analyses.purchases import ask, release_of, stored_payload
 from pydplib.web.analyses.receipt_keys import issuer_keys, published_keys, rotate
+from pydplib.web.analyses.sessions import open_session
+from pydplib.web.attacks.recipients import given_to
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.projects.allowances import limit_of
+from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.policy.rules import change_rule, lower_data_set_budget
+from pydplib.web.projects.requests.decisions import decide
+from pydplib.web.projects.requests.submissions import propose_budget
 
 COUNT = dp.Count(by="pirads")
 
@@ -62,12 +71,65 @@ def test_budget_ends_with_asked_and_left_and_the_refusal_is_logged(study: Any, p
     assert Analysis.objects.count() == 4
 
 
+def test_lowered_limit_stops_the_next_debit_and_a_raised_one_takes_two_owners(
+    study: Any, partner: Any, make_user: Any
+) -> None:
+    tara, row = partner(), study.project.rules.get(audience="third_party")
+    second = make_user("otto", hospital=study.owner.hospital)
+    Member.objects.create(project=study.project, user=second, role="owner")
+    asked = iter(dp.Count(where=[dp.Where("year").is_in([year])]) for year in (2017, 2018, 2017))
+
+    def ask_next() -> None:
+        ask(study.project, tara.user, tara.place, next(asked), Accuracy(epsilon=0.5))
+
+    ask_next()
+    for lower in (
+        lambda: change_rule(study.owner, row, replace(row.to_rule(), budget=0.9)),
+        lambda: lower_data_set_budget(study.owner, study.project, 0.8),
+    ):
+        lower()
+        study.project = Project.objects.get(pk=study.project.pk)
+        with pytest.raises(BudgetError):
+            ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.5))
+    row.refresh_from_db()
+    with pytest.raises(PolicyError, match="two owners"):
+        change_rule(study.owner, row, replace(row.to_rule(), budget=1.5))
+    with pytest.raises(PolicyError, match="two owners"):
+        lower_data_set_budget(study.owner, study.project, 2.0)
+    for audience, budget in (("third_party", 1.5), ("*", 2.0)):
+        proposed = propose_budget(study.owner, study.project, audience=audience, budget=budget, reason="more years")
+        with pytest.raises(BudgetError):
+            ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.5))
+        decide(second, proposed, agrees=True, reason="yes")
+        study.project = Project.objects.get(pk=study.project.pk)
+    ask_next()
+    DatabaseLedger().verify()
+
+
+def test_what_a_partner_may_spend_has_one_answer_everywhere(study: Any, partner: Any) -> None:
+    tara = partner()
+    place = Member.objects.get(project=study.project, user=tara.user)
+    ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.5))
+    for budget in (1.7, 0.9, 2.5):
+        study.project.rules.filter(audience="third_party").update(budget=budget)
+        project, organisation = Project.objects.get(pk=study.project.pk), tara.user.hospital.key
+        session, _ = open_session(project, tara.user, place, preview=True)
+        own, (purses, _) = own_purse(project, tara.user, place), all_purses(project)
+        limit = limit_of(project, organisation)
+        assert own is not None and limit is not None
+        assert limit == session.limits_today.recipient == session.remaining.limit
+        assert own.account == purses[0].account and own.account[1] == limit
+        assert {own.total, purses[0].total, given_to(project, organisation).allowed} == {budget}
+        assert own.most == session.quote().left.epsilon
+
+
 def test_a_budget_that_the_policy_raised_is_open_at_the_next_ask(study: Any, partner: Any) -> None:
     tara = partner()
     ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.5))
     study.project.rules.filter(audience="third_party").update(budget=3.0)
     ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.5))
-    assert rows.Account.objects.get(recipient=tara.user.hospital.key).limit_nano_epsilon == 3_000_000_000
+    paid_under = DatabaseLedger().last_limit(lineage=study.project.key, recipient=tara.user.hospital.key)
+    assert paid_under is not None and paid_under.nano_epsilon == 3_000_000_000
     study.project.rules.filter(audience="third_party").update(budget=0.6)
     with pytest.raises(BudgetError):
         ask(study.project, tara.user, tara.place, dp.Count(by="year"), Accuracy(epsilon=0.5))

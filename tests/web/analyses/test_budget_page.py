@@ -16,6 +16,7 @@ from pydplib.web.analyses import budgets
 from pydplib.web.analyses.budgets import Bookings, all_purses, forecast, own_purse
 from pydplib.web.analyses.purchases import ask
 from pydplib.web.auditlog.models import Line
+from pydplib.web.design.values import epsilon_left
 from pydplib.web.ledger.database import DatabaseLedger
 
 
@@ -32,12 +33,12 @@ def spent(study: Any, tara: Any, partner: Any) -> Any:
 
 def test_partners_see_their_own_budget_and_nothing_of_others(study: Any, spent: Any, tara: Any, sign_in: Any) -> None:
     page = tara.get("/budget").content.decode()
-    assert "<strong>1.7</strong> spent" in page and "<strong>0.3</strong> left" in page
+    assert "<strong>85</strong> spent" in page and "<strong>15</strong> of 100 points left" in page
     assert "Running low" in page and "/requests/ask/budget" in page
     assert page.count("Distribution of Age") == 3 and "tara" in page
     assert "Rival" not in page and "All recipients" not in page and "Verify the ledger" not in page
     theirs = sign_in(spent.user).get("/budget").content.decode()
-    assert "<strong>0.5</strong> spent" in theirs and "Running low" not in theirs
+    assert "<strong>25</strong> spent" in theirs and "ε 0.5 spent" in theirs and "Running low" not in theirs
     assert "Acme" not in theirs and theirs.count("Distribution of Age") == 1
 
 
@@ -50,7 +51,7 @@ def test_owners_and_officers_see_all_recipients_the_data_set_and_refusals(
     for client in (owner, officer):
         page = client.get("/budget").content.decode()
         assert "Acme" in page and "Rival" in page and "Refused lately" in page
-        assert "<strong>1.7</strong> spent" in page, "Rival's answer was paid by Acme: the data set pays once"
+        assert "ε 1.7 spent" in page, "Rival's answer was paid by Acme: the data set pays once"
         assert "Verify the ledger" in page and "85 %" in page
     assert "Propose a larger budget" in owner.get("/budget").content.decode()
     home = owner.get("/").content.decode()
@@ -106,7 +107,7 @@ def test_after_many_small_questions_the_page_says_what_a_large_one_may_cost(stud
     assert "The budget cannot pay for this" in dear and "a large one takes more of the budget" in dear
     told = forecast(study.project, purse, recipient=tara.user.hospital.key)
     assert told.more == purse.pays(0.05) > purse.left / 0.05, "the ledger pays as many"
-    fits = tara.get("/analyses/new", asked | {"epsilon": purse.most_words}).content.decode()
+    fits = tara.get("/analyses/new", asked | {"epsilon": epsilon_left(purse.most)}).content.decode()
     assert tara.post("/analyses/new", button(fits)).status_code == 302
 
 

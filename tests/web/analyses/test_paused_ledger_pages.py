@@ -22,7 +22,7 @@ from pydplib.web.ledger.pauses import PausedLedgerError, UnsoundLedgerError
 
 @pytest.fixture
 def restored(study: Any, tara: Any) -> str:
-    """As after `pydplib restore`: entries in the database, no head beside it. Returns the key of an answer."""
+    """As after `pydplib restore`: entries in the database, no head next to it. Returns the key of an answer."""
     made = ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.2))
     DatabaseLedger().head_file.unlink()
     return made.key

@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import PolicyRule
-from pydplib.web.projects.decisions import decide
-from pydplib.web.projects.memberships import change_member, remove_member
+from pydplib.web.projects.members.memberships import change_member, remove_member
 from pydplib.web.projects.models import AccessRequest, Member, Rule
-from pydplib.web.projects.requests import ask_role
-from pydplib.web.projects.rules import change_rule
+from pydplib.web.projects.policy.rules import change_rule
+from pydplib.web.projects.requests.decisions import decide
+from pydplib.web.projects.requests.submissions import ask_role
 
 AGES = {"kind": "histogram", "field": "age", "accuracy": "epsilon"}
 STRICT = PolicyRule("group:strict", "dp_high", fields=["*"], filters=["*"], epsilon_per_question=0.2, budget=0.5)
@@ -44,7 +44,7 @@ def test_a_role_with_a_larger_budget_after_spending_is_proposed_and_takes_a_seco
     done = _change(study, place, role="collaborator", reason="They sign the agreement today.")
     place.refresh_from_db()
     assert done.changed == [] and place.role == "third_party"
-    with pytest.raises(ParameterError, match="given your word"):
+    with pytest.raises(ParameterError, match="already voted"):
         decide(study.owner, done.proposed, agrees=True, reason="again")
     assert decide(otto, done.proposed, agrees=True, reason="yes").state == "approved"
     place.refresh_from_db()

@@ -155,7 +155,7 @@ def test_every_organisation_signs_with_a_key_of_its_own_that_verifies_no_other_n
     forged = sign(good, acme)
     assert forged.key_id != good.key_id and forged.issuer == "Acme"
     private = _private_key(settings_home, acme)
-    claimed = replace(good, signature="", key_id="").signed(private)  # in the other's name, by the own key
+    claimed = replace(good, signature="", key_id="").signed(private)  # in the other's name, by their own key
     with pytest.raises(ReceiptError, match="belongs to another issuer"):
         claimed.verify(issuer_keys())
 

@@ -45,7 +45,7 @@ OPERATIONS = {
     "GET projects/{project}/tables": everybody(ASKERS),
     "GET projects/{project}/analyses": everybody(ASKERS),
     "POST projects/{project}/analyses": everybody(ASKERS),
-    # Acme's: the own organisation's and the owner see it, a collaborator of another organisation finds nothing.
+    # Acme's: their own organisation's and the owner see it, a collaborator of another organisation finds nothing.
     "GET analyses/{analysis}": everybody(ASKERS) | {"collaborator": 404},
     "GET analyses/{analysis}/release": everybody(ASKERS) | {"collaborator": 404},
     "POST analyses/{analysis}/receive": everybody(ASKERS) | {"collaborator": 404},

@@ -101,7 +101,7 @@ def test_a_revoked_token_is_refused_and_the_try_is_written_down(world: Any, prog
     caller, other = program("third_party"), sign_in(world.people["owner"])
     assert caller.get("token").status_code == 200
     key = ApiToken.objects.get().key
-    assert other.post(f"/account/tokens/{key}/revoke").status_code == 404, "only the own ones"
+    assert other.post(f"/account/tokens/{key}/revoke").status_code == 404, "only their own ones"
     browser = sign_in(world.people["third_party"])
     assert browser.get(f"/account/tokens/{key}/revoke").status_code == 405
     assert browser.post(f"/account/tokens/{key}/revoke").url == "/account/tokens"

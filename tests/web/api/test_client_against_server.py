@@ -7,10 +7,12 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from served import clean_environment, serving
@@ -23,6 +25,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "use-the-api.md"
 SETUP = """
 import json, sys
 sys.path[:0] = json.loads(sys.argv[1])
+from reporting_world import session_of
 from study_world import make_partner, make_study
 from pydplib.web.api.tokens import make_token
 from pydplib.web.people.models import Hospital, User
@@ -30,11 +33,12 @@ from pydplib.web.people.models import Hospital, User
 here = Hospital.objects.create(name="St. Example")
 owner = User.objects.create_user("olivia", hospital=here, is_hospital_owner=True)
 project = make_study(owner)
-tokens = {}
+tokens, sessions = {}, {}
 for name, role, organisation in (("tara", "third_party", "Acme"), ("carl", "collaborator", "Bcme")):
     user = make_partner(project, name, role=role, organisation=organisation)
     scopes = ["read", "ask", "export"] if role == "third_party" else ["read", "ask"]
     tokens[name] = make_token(user, name="test", scopes=scopes, days=1, second_factor=False)[1]
+    sessions[name] = session_of(user)
 officer = make_partner(project, "dora", role="data_protection_officer", organisation="St. Example")
 tokens["dora"] = make_token(officer, name="test", scopes=["read", "ask"], days=1, second_factor=False)[1]
 
@@ -44,7 +48,7 @@ runs.BACKGROUND = False
 open_to(project, "third_party")
 export = make_export(project, owner)
 releases.release(owner, export, ["third_party"])
-print(json.dumps({"project": project.key, "tokens": tokens}))
+print(json.dumps({"project": project.key, "tokens": tokens, "sessions": sessions}))
 """
 
 
@@ -58,7 +62,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         facts = json.loads(done.stdout.splitlines()[-1])
         more = {name: home.environment[name] for name in ("DATABASE_URL",) if name in home.environment}
         with serving(home.path, **more) as served:
-            yield SimpleNamespace(url=served.base, project=facts["project"], tokens=facts["tokens"], lines=served.lines)
+            yield SimpleNamespace(
+                url=served.base,
+                project=facts["project"],
+                tokens=facts["tokens"],
+                sessions=facts["sessions"],
+                lines=served.lines,
+            )
         assert not [line for line in served.lines if "Traceback" in line]
         for token in facts["tokens"].values():
             assert not [line for line in served.lines if token in line], "no token in the server's log"
@@ -253,3 +263,42 @@ def test_a_partner_buys_a_synthetic_table_waits_and_verifies(server: Any, client
     officer = dp.Client(server.url, server.tokens["dora"], timeout=30).project(server.project)
     (acme,) = [each for each in officer.recipients() if each.name == "Acme"]
     assert entry.key in acme.synthetic
+
+
+@pytest.mark.parametrize("kind", ["py", "ipynb"])
+def test_the_notebook_of_an_analysis_runs_and_gives_the_same_numbers(
+    server: Any, client: dp.Client, tmp_path: Path, kind: str
+) -> None:
+    project = client.project(server.project)
+    asked = project.ask(dp.Mean("age", by="bph"), epsilon=0.15)
+    (found,) = [each for each in project.analyses() if each.release_key == asked.key]
+    cookie = {"Cookie": f"session={server.sessions['tara']}"}
+    address = f"{server.url}/analyses/{found.key}/download/{kind}"
+    with urlopen(Request(address, headers=cookie)) as answer:
+        text = answer.read().decode()
+    assert server.tokens["tara"] not in text and "pydp_" not in text
+    assert not [value for value in asked.values if str(value) in text], "no released number is in the file"
+    if kind == "ipynb":
+        notebook = json.loads(text)
+        assert notebook["nbformat"] == 4 and all("id" in cell for cell in notebook["cells"])
+        code = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
+    else:
+        code = text
+    script = tmp_path / "analysis.py"
+    told = "json.dumps([list(release.values), list(again.values), receipt.release])"
+    script.write_text(f"{code}\nimport json\nprint({told})\n")
+    environment = {**os.environ, "PYDPLIB_TOKEN": server.tokens["tara"], "PYDPLIB_URL": server.url}
+    before = project.budget
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "Genuine: St. Example" in done.stdout
+    values, again, release = json.loads(done.stdout.splitlines()[-1])
+    assert values == again == list(asked.values) and release == asked.key
+    assert project.budget == before, "repeating costs nothing"
+    forged = code.replace('\\"epsilon\\": \\"0.15\\"', '\\"epsilon\\": \\"0.05\\"').replace(
+        '\\"epsilon\\":\\"0.15\\"', '\\"epsilon\\":\\"0.05\\"'
+    )
+    assert forged != code
+    script.write_text(forged)
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0 and "forged" in done.stderr

@@ -97,7 +97,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture(scope="module")
 def saved(server: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An encrypted backup and its passphrase beside it."""
+    """An encrypted backup and its passphrase next to it."""
     folder = tmp_path_factory.mktemp("saved")
     (folder / "pass").write_text("correct horse battery\n")
     done = pydplib(server[0], "backup", str(folder / "b"), "--passphrase-file", str(folder / "pass"))

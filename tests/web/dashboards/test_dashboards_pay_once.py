@@ -181,7 +181,7 @@ def test_a_new_snapshot_changes_nothing_until_the_owner_refreshes(published: Any
     before = [item.answers for item in dashboard.edition.shown.all()]
     publish_snapshot(make_snapshot(study.project, actor=study.owner), actor=study.owner)
     assert [item.answers for item in dashboard.edition.shown.all()] == before
-    assert bill_for(dashboard).size == 50_000_000, "the new state is counted, and paid, anew"
+    assert bill_for(dashboard).size == 50_000_000, "the new state is counted, and paid, again"
     count_records(study.owner, dashboard)
     bill = bill_for(dashboard)
     assert bill.nano > 0
@@ -284,12 +284,13 @@ def test_the_budget_is_lowered_at_once_and_raised_by_two_owners(planned: Any, st
     bill = bill_for(dashboard)
     assert (dashboard.project.dashboard_budget("third_party"), bill.can_publish) == (1.5, True)
     publish(study.owner, dashboard, agreed=bill.nano)
-    assert rows.Account.objects.get(recipient="dashboard:third_party").limit_nano_epsilon == 1_500_000_000
+    paid_under = DatabaseLedger().last_limit(lineage=study.project.key, recipient="dashboard:third_party")
+    assert paid_under is not None and paid_under.nano_epsilon == 1_500_000_000
     DatabaseLedger().verify()
 
 
 def test_raising_alone_is_refused(study: Any, browser: Any) -> None:
-    from pydplib.web.projects.rules import lower_dashboard_budget
+    from pydplib.web.projects.policy.rules import lower_dashboard_budget
 
     with pytest.raises(PolicyError, match="two owners"):
         lower_dashboard_budget(study.owner, study.project, "third_party", 7.0)

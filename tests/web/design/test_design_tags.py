@@ -47,7 +47,7 @@ def test_every_role_and_output_label_has_a_badge_in_its_own_words(name: str) -> 
         "{% stepper steps 2 label=v %}",
         "{% timeline events %}",
         "{% progress 3 v hint=v %}",
-        "{% budget_bar 1 1 3 unit=v words=v %}",
+        "{% budget_bar 1 1 3 words=v %}",
         "{% secret v v hint=v id=v %}",
         "{% copy_button v v %}",
         "{% confirm id=v title=v action=v label=v word=v %}{{ v }}{% endconfirm %}",
@@ -110,9 +110,9 @@ def test_stepper_marks_the_current_step_and_links_only_back() -> None:
 @pytest.mark.parametrize(
     ("spent", "asked", "total", "words"),
     [
-        (0.719858, 0.5, 2, ["0.7199</strong> spent", "0.5</strong>", "0.7801</strong> left after, of 2"]),
-        (1.999999999, 0, 2, ["2</strong> spent", "0.000000001</strong> left, of 2"]),
-        (0, 0, 2, ["0</strong> spent", "2</strong> left, of 2"]),
+        (0.719858, 0.5, 2, ["36</strong> spent", "25</strong>", "39</strong> of 100 points left after"]),
+        (1.999999999, 0, 2, ["100</strong> spent", "0</strong> of 100 points left"]),
+        (0, 0, 2, ["0</strong> spent", "100</strong> of 100 points left"]),
     ],
 )
 def test_budget_bar_rounds_never_to_the_readers_favour(
@@ -120,6 +120,7 @@ def test_budget_bar_rounds_never_to_the_readers_favour(
 ) -> None:
     page = show("{% budget_bar spent asked total %}", spent=spent, asked=asked, total=total).html
     assert all(f"<strong>{word}" in page for word in words), page
+    assert f"It is ε {total} (epsilon" in page, "epsilon is one click away"
 
 
 def test_long_names_of_fields_may_break_at_their_words() -> None:

@@ -150,7 +150,7 @@ def test_the_proposal_keeps_fields_with_few_values_mixed_and_says_why(study: Any
     assert ExportPlan.from_dict(plan.to_dict()) == plan
     assert "year" in plan.with_fields({**plan.fields, "year": "sensitive"}).watched, "what the owner adds counts"
     older = {name: value for name, value in plan.to_dict().items() if name != "mixed"}
-    assert ExportPlan.from_dict(older).watched == plan.named("sensitive"), "plans of before speak of all of them"
+    assert ExportPlan.from_dict(older).watched == plan.named("sensitive"), "plans of before are about all of them"
     page = study.client.get(f"/anonymize/{draft(study).key}/models").content.decode()
     assert 'value="pirads" ' in page and "a rare yes must then be in every group" in page
 

@@ -121,7 +121,7 @@ def test_snapshot_order_and_pseudonyms_are_not_in_the_files(study: Any) -> None:
     for pseudonym in Patient.objects.filter(project=study.project).values_list("pseudonym", flat=True):
         assert pseudonym not in text
     other = storing.path_of(again, "csv").read_text()
-    assert sorted(text.splitlines()) == sorted(other.splitlines()) and text != other  # shuffled anew
+    assert sorted(text.splitlines()) == sorted(other.splitlines()) and text != other  # shuffled again
     assert oct(storing.path_of(export, "csv").stat().st_mode & 0o777) == "0o600"
     assert oct(storing.path_of(export, "trace").stat().st_mode & 0o777) == "0o600"
 

@@ -464,7 +464,7 @@ def test_a_row_mended_into_another_row_of_the_file_is_a_duplicate(project, versi
     assert ImportRow.objects.get(number=4).decision == "fixed"
     owner.post(f"{mend}5", {"action": "mend", "field:patient_id": "p 9", "field:age": "64"})
     fourth = ImportRow.objects.get(number=5)
-    assert fourth.decision == "leave_out" and "is in row 4 too" in fourth.problems[-1]["message"], "as it was mended"
+    assert fourth.decision == "leave_out" and "is in row 4 too" in fourth.problems[-1]["message"], "as it was corrected"
     owner.post(f"{mend}5", {"action": "mend", "field:patient_id": "P4"})
     assert ImportRow.objects.get(number=5).decision == "fixed"
     owner.post(f"/import/{batch.key}/accept", agreed(batch))

@@ -287,7 +287,7 @@ imports.INLINE_ROWS = 0
 batch = ImportBatch.objects.get(key=sys.argv[1])
 imports.start(accepting.accept_batch, batch, take=accepting.claim_accept)
 seen = set()
-for _ in range(600):
+for _ in range(2400):
     batch.refresh_from_db()
     seen.add(batch.done)
     if batch.state == "accepted" or batch.problem:

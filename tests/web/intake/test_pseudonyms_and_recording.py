@@ -17,7 +17,7 @@ from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.patients.pseudonyms import clean, find_patient, patient_for, patients_for
 from pydplib.web.projects.models import Project, project_key
 from pydplib.web.reporting.models import Report, ReportVersion
-from pydplib.web.reporting.template_versions import row_values
+from pydplib.web.reporting.report_templates.versions import row_values
 
 pytestmark = pytest.mark.usefixtures("db")
 

@@ -53,11 +53,15 @@ def _unguard() -> None:
                 cursor.execute(f"ALTER TABLE ledger_{table} DISABLE TRIGGER ALL")
 
 
+RAISED = "UPDATE ledger_entry SET body = replace(body, '_epsilon\":1000000000', '_epsilon\":9000000000')"
+"""A larger limit, in every entry that tells one."""
+
+
 @pytest.mark.parametrize(
     "statement",
     [
         "UPDATE ledger_account SET nano_epsilon = 0 WHERE recipient = 'acme'",
-        "UPDATE ledger_account SET limit_nano_epsilon = 9000000000 WHERE recipient = 'acme'",
+        RAISED,
         "UPDATE ledger_entry SET body = replace(body, 'acme', 'acmf') WHERE number = 3",
         "DELETE FROM ledger_entry WHERE number = 1",
         "UPDATE ledger_payment SET recipient = 'eve'",
@@ -77,7 +81,7 @@ def test_verify_finds_what_was_changed_behind_the_guards(paid: StoreLedger, stat
     [
         ("UPDATE ledger_account SET nano_epsilon = 0 WHERE recipient = 'acme'", 200_000_000),
         ("UPDATE ledger_account SET nano_epsilon = 0 WHERE recipient = ''", 200_000_000),
-        ("UPDATE ledger_account SET limit_nano_epsilon = limit_nano_epsilon + 1 WHERE recipient = 'acme'", None),
+        (RAISED, None),
     ],
 )
 def test_the_next_debit_finds_changed_sums_and_pauses_all_answers(

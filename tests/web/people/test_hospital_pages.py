@@ -66,8 +66,8 @@ def test_taken_name_is_refused_in_the_same_words_wherever_it_is_taken(sign_in, o
 
 
 def test_who_is_on_the_server_is_not_found_by_trying_names(sign_in, owner, stranger) -> None:
-    from pydplib.web.people import rate_limits
     from pydplib.web.people.models import User
+    from pydplib.web.people.sign_in import rate_limits
 
     boss, tries = sign_in(owner), rate_limits.LIMITS["taken"][0].tries
     other = stranger.hospital.name
@@ -85,7 +85,7 @@ def test_who_is_on_the_server_is_not_found_by_trying_names(sign_in, owner, stran
 
 
 def test_names_that_are_free_are_not_counted(sign_in, owner) -> None:
-    from pydplib.web.people import rate_limits
+    from pydplib.web.people.sign_in import rate_limits
 
     boss = sign_in(owner)
     for number in range(rate_limits.LIMITS["taken"][0].tries + 2):
@@ -175,7 +175,7 @@ def test_two_owners_cannot_depose_each_other(owner, make_user) -> None:
 
 
 def test_lost_phone_is_taken_away_and_sessions_end(sign_in, owner, make_user, lines) -> None:
-    from pydplib.web.people.second_factor import device_of
+    from pydplib.web.people.sign_in.second_factor import device_of
 
     rosa = make_user("rosa")
     hers = sign_in(rosa)
@@ -236,7 +236,8 @@ def test_refusals_behind_the_door_are_in_the_log(owner, sign_in, lines) -> None:
 def test_a_chain_of_new_organisations_gives_no_more_tries(owner, stranger) -> None:
     """Each new organisation would bring ten more names to try, and open the next one."""
     from pydplib.errors import ParameterError, PolicyError
-    from pydplib.web.people import accounts, rate_limits
+    from pydplib.web.people import accounts
+    from pydplib.web.people.sign_in import rate_limits
 
     partner, _ = accounts.invite_partner(owner, "Acme", "anna", "")
     tries, manager = rate_limits.LIMITS["taken"][0].tries, partner
@@ -256,7 +257,8 @@ def test_a_chain_of_new_organisations_gives_no_more_tries(owner, stranger) -> No
 
 def test_organisations_cannot_be_opened_without_end(owner) -> None:
     from pydplib.errors import PolicyError
-    from pydplib.web.people import accounts, rate_limits
+    from pydplib.web.people import accounts
+    from pydplib.web.people.sign_in import rate_limits
 
     most = rate_limits.LIMITS["organisation"][0].tries
     manager, _ = accounts.invite_partner(owner, "Acme", "anna", "")

@@ -27,7 +27,7 @@ def test_owner_without_phone_is_sent_to_enrol_one(sign_in, owner) -> None:
 
 
 def test_owner_of_a_project_is_sent_to_enrol_one_too(make_user, sign_in, project) -> None:
-    from pydplib.web.people.second_factor import must_have
+    from pydplib.web.people.sign_in.second_factor import must_have
     from pydplib.web.projects.models import Member
 
     user = make_user("otto")
@@ -58,7 +58,7 @@ def test_enrolling_shows_picture_and_key_then_ten_codes_once(sign_in, owner, pho
 def test_picture_says_what_the_key_says(owner) -> None:
     from urllib.parse import parse_qs, unquote, urlsplit
 
-    from pydplib.web.people.second_factor import phone_address, secret_text
+    from pydplib.web.people.sign_in.second_factor import phone_address, secret_text
 
     secret = "3132333435363738393031323334353637383930"
     parts = urlsplit(phone_address(owner, secret))
@@ -70,7 +70,7 @@ def test_picture_is_a_qr_code_of_the_text() -> None:
     """The drawn squares are those of the package's own matrix, with a quiet margin of four."""
     import segno
 
-    from pydplib.web.people.qr import qr_code
+    from pydplib.web.people.sign_in.qr import qr_code
 
     text = "otpauth://totp/x?secret=ABC"
     drawn = {(int(x), int(y)) for x, y in re.findall(r"M(\d+) (\d+)h1v1h-1z", qr_code(text))}
@@ -118,7 +118,7 @@ def test_another_phone_replaces_the_first(sign_in, owner, phone) -> None:
 
 def test_recovery_codes_are_hashed_and_made_anew(sign_in, owner, lines) -> None:
     from pydplib.web.people.models import RecoveryCode
-    from pydplib.web.people.second_factor import check_code
+    from pydplib.web.people.sign_in.second_factor import check_code
 
     client = sign_in(owner)
     first = _codes_on(client.post("/account/recovery-codes"))
@@ -132,14 +132,14 @@ def test_recovery_codes_are_hashed_and_made_anew(sign_in, owner, lines) -> None:
 
 
 def test_recovery_codes_of_somebody_else_do_not_work(make_user) -> None:
-    from pydplib.web.people.second_factor import check_code, new_recovery_codes
+    from pydplib.web.people.sign_in.second_factor import check_code, new_recovery_codes
 
     codes = new_recovery_codes(make_user("rosa"))
     assert check_code(make_user("carl"), codes[0]) is None
 
 
 def test_owner_cannot_turn_the_second_factor_off(sign_in, owner, make_user) -> None:
-    from pydplib.web.people.second_factor import device_of
+    from pydplib.web.people.sign_in.second_factor import device_of
 
     client = sign_in(owner)
     client.post("/account/second-factor/off")

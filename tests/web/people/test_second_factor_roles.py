@@ -9,8 +9,9 @@ import pytest
 from django.utils import timezone
 
 from pydplib.errors import ParameterError
-from pydplib.web.people import accounts, second_factor
-from pydplib.web.people.second_factor import grace_left, is_guarded, must_have
+from pydplib.web.people import accounts
+from pydplib.web.people.sign_in import second_factor
+from pydplib.web.people.sign_in.second_factor import grace_left, is_guarded, must_have
 from pydplib.web.projects.models import Member
 
 ROLES = {
@@ -126,7 +127,7 @@ def test_the_hospital_sets_the_days_within_bounds_and_the_log_says_so(
 
 
 def test_guarded_roles_cannot_turn_it_off(place: Any, sign_in: Any) -> None:
-    from pydplib.web.people.second_factor import device_of
+    from pydplib.web.people.sign_in.second_factor import device_of
 
     user = place("radiologist")
     sign_in(user).post("/account/second-factor/off")

@@ -155,7 +155,7 @@ def test_a_clock_that_ran_ahead_and_was_set_right_locks_nobody_out(client, make_
     olivia = make_user("olivia")
     device = phone(olivia)
     TOTPDevice.objects.update(last_t=10**9)  # a code of the far future was used
-    from pydplib.web.people.second_factor import check_code
+    from pydplib.web.people.sign_in.second_factor import check_code
 
     code = device.code()
     assert check_code(olivia, code) == "phone" and check_code(olivia, code) is None, "still once"
@@ -273,7 +273,7 @@ def test_password_step_is_void_once_the_password_changed(client, make_user, pass
 def test_recovery_code_signs_in_once(make_user, password, phone) -> None:
     from django.test import Client
 
-    from pydplib.web.people.second_factor import new_recovery_codes
+    from pydplib.web.people.sign_in.second_factor import new_recovery_codes
 
     user = make_user("rosa")
     phone(user)

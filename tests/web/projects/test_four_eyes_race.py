@@ -18,10 +18,10 @@ from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.setup import create_project
-from pydplib.web.projects.decisions import decide
-from pydplib.web.projects.memberships import remove_member
+from pydplib.web.projects.requests.decisions import decide
+from pydplib.web.projects.members.memberships import remove_member
 from pydplib.web.projects.models import AccessRequest, Member
-from pydplib.web.projects.requests import ask_budget, propose_budget
+from pydplib.web.projects.requests.submissions import ask_budget, propose_budget
 hospital = Hospital.objects.create(name="St. Example")
 def user(name):
     return User.objects.create_user(name, hospital=hospital, is_hospital_owner=name == "ada")

@@ -12,12 +12,12 @@ from pydplib.errors import PolicyError
 from pydplib.web.auditlog import log as writing
 from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.people import accounts
-from pydplib.web.projects import independence
-from pydplib.web.projects.decisions import decide
-from pydplib.web.projects.independence import behind, count_as_one, independent_owners
-from pydplib.web.projects.memberships import add_member, change_member
+from pydplib.web.projects.members.memberships import add_member, change_member
 from pydplib.web.projects.models import Member
-from pydplib.web.projects.requests import propose_budget
+from pydplib.web.projects.requests import independence
+from pydplib.web.projects.requests.decisions import decide
+from pydplib.web.projects.requests.independence import behind, count_as_one, independent_owners
+from pydplib.web.projects.requests.submissions import propose_budget
 
 # Who did what to whom, and whether ada and ben count as one person then.
 CHAINS = {

@@ -15,9 +15,9 @@ from web_home import WebHome, make_web_home
 from pydplib.errors import ParameterError
 from pydplib.web.auditlog.models import Line
 from pydplib.web.people.models import Hospital
-from pydplib.web.projects import invitations
-from pydplib.web.projects.invitations import accept, decline, invitations_for, invite, withdraw_invitation
-from pydplib.web.projects.memberships import add_member
+from pydplib.web.projects.members import invitations
+from pydplib.web.projects.members.invitations import accept, decline, invitations_for, invite, withdraw_invitation
+from pydplib.web.projects.members.memberships import add_member
 from pydplib.web.projects.models import Invitation, Member, Project, project_key
 
 
@@ -170,7 +170,7 @@ def test_leaving_ends_every_right_withdraws_requests_and_keeps_the_last_owner(
     member: Any, project: Any, sign_in: Any
 ) -> None:
     from pydplib.web.projects.models import AccessRequest
-    from pydplib.web.projects.requests import ask_budget
+    from pydplib.web.projects.requests.submissions import ask_budget
 
     owner, carl = member("owner"), member("collaborator", "carl")
     ask_budget(carl.user, project, budget=8, reason="more")
@@ -185,7 +185,7 @@ def test_leaving_ends_every_right_withdraws_requests_and_keeps_the_last_owner(
 def test_the_own_hospitals_project_is_the_current_one_whatever_others_are_called(
     member: Any, project: Any, partner: Any
 ) -> None:
-    """A foreign project that stands first in the alphabet does not push in front of the own one."""
+    """A foreign project that stands first in the alphabet does not push in front of their own department."""
     import datetime as dt
 
     rosa = member("radiologist", "rosa")
@@ -208,7 +208,8 @@ def test_a_new_colleague_brings_an_organisation_no_larger_budget(
 ) -> None:
     """Everybody of Acme is held to a strict group: who joins later is too."""
     from pydplib.policy import PolicyRule
-    from pydplib.web.projects import allowances, memberships
+    from pydplib.web.projects import allowances
+    from pydplib.web.projects.members import memberships
     from pydplib.web.projects.models import Rule
 
     acme = Hospital.objects.create(name="Acme")
@@ -233,7 +234,7 @@ from pydplib.errors import PydplibError
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.people.models import Hospital, HospitalName, User
 from pydplib.web.projects.setup import create_project
-from pydplib.web.projects.invitations import accept, invite, withdraw_invitation
+from pydplib.web.projects.members.invitations import accept, invite, withdraw_invitation
 from pydplib.web.projects.models import Invitation, Member
 
 def at_once(*acts):
@@ -331,7 +332,7 @@ def test_role_that_raises_what_an_organisation_has_waits_for_a_second_owner(
     member: Any, project: Any, partner: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pydplib.web.projects import allowances
-    from pydplib.web.projects.invitations import InvitationTerms
+    from pydplib.web.projects.members.invitations import InvitationTerms
     from pydplib.web.projects.models import AccessRequest
     from pydplib.web.projects.words import request_meaning
 
@@ -351,8 +352,8 @@ def test_membership_ends_after_its_last_day_everywhere_and_can_begin_again(
 ) -> None:
     import datetime as dt
 
-    from pydplib.web.projects.invitations import InvitationTerms
-    from pydplib.web.projects.memberships import end_expired_memberships
+    from pydplib.web.projects.members.invitations import InvitationTerms
+    from pydplib.web.projects.members.memberships import end_expired_memberships
 
     owner, anna, today = member("owner"), sign_in(partner), timezone.localdate()
     invite(owner.user, project, "acme-anna", InvitationTerms(until=today))
@@ -374,8 +375,8 @@ def test_a_membership_that_ends_makes_no_owner_and_its_end_stops_no_housekeeping
     import datetime as dt
 
     from pydplib.errors import PolicyError
-    from pydplib.web.projects.invitations import InvitationTerms
-    from pydplib.web.projects.memberships import change_member, end_expired_memberships
+    from pydplib.web.projects.members.invitations import InvitationTerms
+    from pydplib.web.projects.members.memberships import change_member, end_expired_memberships
 
     owner, today = member("owner").user, timezone.localdate()
     carl = type(owner).objects.create_user("carl", hospital=owner.hospital)
@@ -394,7 +395,7 @@ def test_a_membership_that_ends_makes_no_owner_and_its_end_stops_no_housekeeping
 def test_an_invitation_whose_last_day_is_over_is_not_offered(member: Any, project: Any, partner: Any) -> None:
     import datetime as dt
 
-    from pydplib.web.projects.invitations import InvitationTerms
+    from pydplib.web.projects.members.invitations import InvitationTerms
 
     today = timezone.localdate()
     invite(member("owner").user, project, "acme-anna", InvitationTerms(until=today))

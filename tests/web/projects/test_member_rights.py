@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from pydplib.errors import PolicyError
-from pydplib.web.projects.memberships import PARTNER_ROLES, can_have_role, change_member, remove_member
+from pydplib.web.projects.members.memberships import PARTNER_ROLES, can_have_role, change_member, remove_member
 from pydplib.web.projects.models import AccessRequest, Member
-from pydplib.web.projects.requests import ask_budget
+from pydplib.web.projects.requests.submissions import ask_budget
 
 
 def _role(client: Any, member: Member, role: str, **more: Any) -> Any:

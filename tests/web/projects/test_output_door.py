@@ -8,9 +8,9 @@ import pytest
 
 from pydplib.errors import PolicyError
 from pydplib.policy import LABELS, ROLES, Output, is_within
-from pydplib.web.projects.access import access_of
-from pydplib.web.projects.flows import check_flow_for, flow_for
 from pydplib.web.projects.models import Member
+from pydplib.web.projects.policy.access import access_of
+from pydplib.web.projects.policy.flows import check_flow_for, flow_for
 
 
 @pytest.mark.parametrize("role", list(ROLES))

@@ -9,7 +9,7 @@ import pytest
 from pydplib.errors import PolicyError
 from pydplib.policy import ROLES, PolicyRule
 from pydplib.web.projects.models import Member, Rule
-from pydplib.web.projects.rules import add_group, change_rule, is_raise, lower_data_set_budget, remove_group
+from pydplib.web.projects.policy.rules import add_group, change_rule, is_raise, lower_data_set_budget, remove_group
 
 ROW = {
     "label": "dp_high",

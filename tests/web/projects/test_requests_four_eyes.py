@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import PolicyRule
-from pydplib.web.projects.decisions import approvals_that_count, decide
 from pydplib.web.projects.models import AccessRequest, Member, Rule
-from pydplib.web.projects.requests import ask_budget, ask_fields, ask_role, propose_budget, withdraw
-from pydplib.web.projects.rules import change_rule
+from pydplib.web.projects.policy.rules import change_rule
+from pydplib.web.projects.requests.decisions import approvals_that_count, decide
+from pydplib.web.projects.requests.submissions import ask_budget, ask_fields, ask_role, propose_budget, withdraw
 
 
 def _budget(project: Any, audience: str = "collaborator") -> float:
@@ -223,7 +223,7 @@ def test_who_resets_the_second_owners_account_does_not_become_the_second_owner(o
 
 
 def test_the_second_owner_counts_again_after_a_week_and_may_always_refuse(owners, project, monkeypatch) -> None:
-    from pydplib.web.projects import independence
+    from pydplib.web.projects.requests import independence
 
     ada, ben, _ = owners
     ada.user.is_hospital_owner = True

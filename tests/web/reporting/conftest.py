@@ -19,7 +19,7 @@ def answers() -> dict[str, Any]:
 def template(project: Any) -> Any:
     """The project's template version: PI-RADS 2.1."""
     from pydplib.capture import builtin
-    from pydplib.web.reporting.template_versions import add_template
+    from pydplib.web.reporting.report_templates.versions import add_template
 
     return add_template(project, builtin("pirads-2.1"), actor="system")
 
@@ -34,10 +34,10 @@ def reader(member: Any, template: Any) -> Any:
 def write(template: Any) -> Any:
     """Begin a report in a member's name, fill it in as a form would post it, and sign it unless told otherwise."""
     from pydplib.web.projects.models import Member
-    from pydplib.web.reporting.answers import read_fields, tidy
-    from pydplib.web.reporting.drafts import save_draft, start_report
+    from pydplib.web.reporting.forms.answers import read_fields, tidy
+    from pydplib.web.reporting.forms.drafts import save_draft, start_report
+    from pydplib.web.reporting.report_templates.versions import capturing_template
     from pydplib.web.reporting.signatures import sign_report
-    from pydplib.web.reporting.template_versions import capturing_template
 
     def report(client: Any, answers: dict[str, Any], *, patient: str = "A 17", sign: bool = True) -> Any:
         place = Member.objects.get(user=client.user, project=template.project)

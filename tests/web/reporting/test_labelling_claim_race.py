@@ -16,7 +16,7 @@ from reporting_world import make_world
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.projects.models import Member
 from pydplib.web.reporting import labels
-from pydplib.web.reporting.free_texts import NewText
+from pydplib.web.reporting.labels.free_texts import NewText
 from pydplib.web.reporting.models import FreeText, Reading
 
 READERS, ROUNDS = 6, 4

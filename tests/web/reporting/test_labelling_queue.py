@@ -11,7 +11,7 @@ from report_forms import as_fields
 from pydplib.capture import cohens_kappa
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.reporting.agreement import agreement_of
+from pydplib.web.reporting.labels.agreement import agreement_of
 from pydplib.web.reporting.models import FreeText, Reading, Report
 
 CSV = (
@@ -202,7 +202,7 @@ def test_agreement_is_cohens_kappa_of_the_finished_pairs(owner, reader, rob, ans
 
 
 def test_progress_counts_texts_readings_and_differences(owner, reader, rob, answers) -> None:
-    from pydplib.web.reporting.labels import progress_of
+    from pydplib.web.reporting.labels.queue import progress_of
 
     _paste(owner, count=3, readers=2)
     for client, age in ((reader, 64), (rob, 70)):
@@ -242,7 +242,7 @@ def test_texts_reach_readers_and_owners_only(owner, member) -> None:
 
 def test_erasing_a_patient_takes_texts_readings_and_corrections_along(owner, reader, rob, write, answers) -> None:
     from pydplib.web.intake.rights.erasure import erase
-    from pydplib.web.reporting.drafts import keep_as_correction
+    from pydplib.web.reporting.forms.drafts import keep_as_correction
     from pydplib.web.reporting.models import Correction, ReportVersion
 
     _paste(owner, count=2, readers=2)

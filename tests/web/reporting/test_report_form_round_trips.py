@@ -225,7 +225,7 @@ def test_a_draft_is_kept_when_closed_and_stands_on_top_of_the_list(reader, write
 
 def test_a_template_without_person_question_begins_without_identifier(reader, project) -> None:
     from pydplib.capture import Question, Template
-    from pydplib.web.reporting.template_versions import add_template
+    from pydplib.web.reporting.report_templates.versions import add_template
 
     age = Question(id="age", kind="integer", title="Age", low=18, high=100, required=True)
     add_template(project, Template(id="visit", version="1", title="Visit", items=(age,)), actor="system")
@@ -240,7 +240,7 @@ def test_a_template_without_person_question_begins_without_identifier(reader, pr
 
 def test_only_a_template_that_works_a_score_out_promises_one() -> None:
     from pydplib.capture import builtin
-    from pydplib.web.reporting.answers import form_state
+    from pydplib.web.reporting.forms.answers import form_state
 
     assert form_state(builtin("pirads-2.1"), {}).scored
     assert not form_state(builtin("pirads-paper"), {}).scored

@@ -178,7 +178,7 @@ def test_a_signed_report_cannot_be_discarded_only_its_correction(reader, write, 
     assert reader.post(f"/reports/{report.key}/discard").status_code == 302
     report.refresh_from_db()
     assert report.state == "signed" and not Correction.objects.exists() and report.versions.count() == 1
-    from pydplib.web.reporting.drafts import discard_draft
+    from pydplib.web.reporting.forms.drafts import discard_draft
 
     with pytest.raises(signatures.DraftConflict):
         discard_draft(report, user=reader.user)

@@ -20,8 +20,8 @@ from pydplib.web.auditlog import log as writing
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.reporting import labels, signatures
-from pydplib.web.reporting.drafts import correction_of, save_draft, start_report
-from pydplib.web.reporting.free_texts import NewText
+from pydplib.web.reporting.forms.drafts import correction_of, save_draft, start_report
+from pydplib.web.reporting.labels.free_texts import NewText
 from pydplib.web.reporting.models import Correction, FreeText, Reading, Report, ReportVersion
 from pydplib.web.projects.models import Member
 

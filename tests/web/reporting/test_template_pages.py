@@ -14,7 +14,7 @@ from pydplib.capture import Condition, Question, Template, builtin, questionnair
 from pydplib.errors import TemplateError
 from pydplib.web.auditlog.models import Line
 from pydplib.web.reporting.models import TemplateVersion
-from pydplib.web.reporting.template_versions import add_template
+from pydplib.web.reporting.report_templates.versions import add_template
 
 
 @pytest.fixture

@@ -127,8 +127,9 @@ def test_tidying_deletes_what_is_over_and_keeps_the_rest(db, monkeypatch) -> Non
     from django.utils import timezone
 
     from pydplib.web import upkeep
-    from pydplib.web.people import links, rate_limits
+    from pydplib.web.people import links
     from pydplib.web.people.models import OneTimeLink, TryCount
+    from pydplib.web.people.sign_in import rate_limits
 
     now = timezone.now()
     links.make_link("setup")

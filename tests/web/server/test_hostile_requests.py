@@ -15,7 +15,7 @@ ODD = "\u00b2"  # str.isdigit() is true of it, and int() fails
 
 @pytest.fixture
 def owner(member: Any) -> Any:
-    from pydplib.web.reporting.template_versions import add_template
+    from pydplib.web.reporting.report_templates.versions import add_template
 
     client = member("owner")
     client.raise_request_exception = False
@@ -55,7 +55,7 @@ def test_digits_that_are_no_numbers_change_nothing(owner: Any) -> None:
 
 
 def test_template_whose_names_have_thousands_of_parts_is_refused_at_once() -> None:
-    from pydplib.web.reporting.template_versions import read_upload
+    from pydplib.web.reporting.report_templates.versions import read_upload
 
     for part in ("a.", '"a b" . ', "a\t .  "):
         with pytest.raises(TemplateError, match="parts between dots"):
@@ -63,7 +63,7 @@ def test_template_whose_names_have_thousands_of_parts_is_refused_at_once() -> No
 
 
 def test_template_with_thousands_of_questions_is_refused_before_it_is_linted() -> None:
-    from pydplib.web.reporting.template_versions import read_upload
+    from pydplib.web.reporting.report_templates.versions import read_upload
 
     items = ",".join(f'{{"id":"q{n}","title":"t","kind":"integer","low":0,"high":5}}' for n in range(3000))
 
@@ -84,7 +84,7 @@ def test_template_with_what_no_page_can_show_is_refused(owner: Any, sign: str) -
 
 @pytest.mark.parametrize("name", builtin_names())
 def test_our_own_templates_stay_readable(name: str) -> None:
-    from pydplib.web.reporting.template_versions import read_upload
+    from pydplib.web.reporting.report_templates.versions import read_upload
 
     for text in (builtin(name).to_toml(), builtin(name).to_json()):
         assert read_upload(text.encode()).ok

@@ -29,19 +29,19 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
     thread.start()
     yield opened.getsockname()
     running.asyncore.close_all(running._map)  # ends the loop of the thread
-    thread.join(10)
+    thread.join(60)
     running.task_dispatcher.shutdown()
 
 
 def ask(address: tuple[str, int], *, head: bytes = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n") -> bytes:
-    with socket.create_connection(address, timeout=5) as asking:
+    with socket.create_connection(address, timeout=60) as asking:
         asking.sendall(head)
         return asking.recv(100)
 
 
 def test_many_idle_connections_keep_nobody_out(address: tuple[str, int]) -> None:
-    idle = [socket.create_connection(address, timeout=5) for _ in range(40)]
-    half = [socket.create_connection(address, timeout=5) for _ in range(40)]
+    idle = [socket.create_connection(address, timeout=60) for _ in range(40)]
+    half = [socket.create_connection(address, timeout=60) for _ in range(40)]
     for one in half:
         one.sendall(b"GET / HT")
     for _ in range(5):
@@ -52,7 +52,7 @@ def test_many_idle_connections_keep_nobody_out(address: tuple[str, int]) -> None
 
 
 def test_few_idle_connections_are_kept(address: tuple[str, int]) -> None:
-    kept = [socket.create_connection(address, timeout=5) for _ in range(8)]
+    kept = [socket.create_connection(address, timeout=60) for _ in range(8)]
     assert ask(address).startswith(b"HTTP/1.1 200")
     kept[0].sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
     assert kept[0].recv(100).startswith(b"HTTP/1.1 200")

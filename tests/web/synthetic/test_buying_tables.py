@@ -18,8 +18,10 @@ def spent(study: Any, user: Any) -> float:
     from pydplib.budget.rules import spent as used
     from pydplib.web.ledger.database import DatabaseLedger
 
-    (account,) = DatabaseLedger().accounts(lineage=study.project.key, recipient=user.hospital.key)
-    return used(account.state, account.limit) / NANO
+    whose = {"lineage": study.project.key, "recipient": user.hospital.key}
+    (account,), limit = DatabaseLedger().accounts(**whose), DatabaseLedger().last_limit(**whose)
+    assert limit is not None
+    return used(account.state, limit) / NANO
 
 
 def test_price_shows_both_kinds_of_noise_at_equal_fidelity_and_takes_the_one_that_leaves_more(

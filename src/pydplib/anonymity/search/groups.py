@@ -125,7 +125,7 @@ _COUNTED = np.arange(1 << 16)
 
 
 def _numbers(size: int) -> Ints:
-    """Return 0, 1, ..., size - 1; short ones are not made anew each time."""
+    """Return 0, 1, ..., size - 1; short ones are not made again each time."""
     return _COUNTED[:size] if size <= len(_COUNTED) else np.arange(size)
 
 

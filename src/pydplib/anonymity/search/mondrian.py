@@ -148,7 +148,7 @@ def _best_cuts(
     """
     gain = np.zeros((len(ranks), number))
     cut = np.zeros((len(ranks), number), dtype=np.int64)
-    # Open parts are numbered anew, so that keys stay small.
+    # Open parts are numbered again, so that keys stay small.
     inside = np.bincount(part[active], minlength=number) > 0
     known, mine = np.flatnonzero(inside), (np.cumsum(inside) - 1)[part[active]]
     weight = problem.weight[active].astype(np.float64)

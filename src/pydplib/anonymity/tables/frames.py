@@ -435,7 +435,7 @@ def _kinds(cells: list[Any]) -> Ints:
 
 
 def _kind(cell: Any) -> Any:
-    """Return what a cell shows beside its value; texts, which are most cells, show themselves."""
+    """Return what a cell shows next to its value; texts, which are most cells, show themselves."""
     if type(cell) is str:
         return None
     if is_missing(cell):

@@ -120,7 +120,7 @@ def _next(decoder: json.JSONDecoder, rest: str) -> tuple[str | None, str]:
 
 
 def write_whole(path: str | Path, content: bytes, *, private: bool, overwrite: bool) -> None:
-    """Write a file beside its place and move it there when it is whole.
+    """Write a file next to its place and move it there when it is whole.
 
     Args:
         path: The file.

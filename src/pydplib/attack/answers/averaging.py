@@ -67,7 +67,7 @@ def averaging(
 def judge_answers(
     facing: Target, answers: Floats, column: Floats, others: Floats, counts: Sequence[int], tolerance: float
 ) -> AttackResult:
-    """Return how many values are known from the first so many of the answers (calls x people)."""
+    """Return how many values are known from the first few of the answers (calls x people)."""
     candidates, prior, reach = _knowledge(others, tolerance)
     answers = facing.straighten(answers, float(others.mean()), float(others.std()))
     hits = []

@@ -17,7 +17,7 @@ _BINS = 64
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """How a game went: right decisions out of so many, and in each world."""
+    """How a game went: right decisions out of this many, and in each world."""
 
     hits: int
     tries: int

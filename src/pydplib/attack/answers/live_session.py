@@ -57,7 +57,7 @@ class LiveSession(Target):
         return self.budget
 
     def exchanged_epsilon(self, columns: int = 1) -> float:
-        """Return the budget, times how far an exchange moves a sum beside a removal: at most twice it."""
+        """Return the budget, times how far an exchange moves a sum compared with a removal: at most twice it."""
         low, high = self.bounds
         return self.budget * (high - low) / max(abs(low), abs(high))
 

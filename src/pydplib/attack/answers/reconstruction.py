@@ -19,7 +19,7 @@ def reconstruction(
 
     In plain words: each question ("how many of these 500 people have the disease?") is about a large group
     and looks harmless. But every answer is an equation with one unknown per person, and enough equations
-    have one solution. Least squares finds it, even through noise, as long as the noise is small beside
+    have one solution. Least squares finds it, even through noise, as long as the noise is small compared with
     the square root of the number of people. Only two things help: much noise, or few answers. A
     privacy budget enforces one of them, whatever is asked.
 

@@ -49,7 +49,7 @@ class Target(ABC):
         return None
 
     def exchanged_epsilon(self, columns: int = 1) -> float | None:
-        """Return the most that answers about so many columns may tell of one person exchanged for another.
+        """Return the most that answers about this many columns may tell of one person exchanged for another.
 
         Removing one and adding the other costs ``epsilon`` each, where nothing better is known.
         """
@@ -106,7 +106,7 @@ class AnswerTarget(Target):
 
     @abstractmethod
     def answer(self, exact: Floats, sizes: Floats, rng: Generator, *, questions: int) -> Floats:
-        """Return one answer per exact sum, in an attack of so many questions."""
+        """Return one answer per exact sum, in an attack of this many questions."""
 
     def sums(self, values: Floats, subsets: NDArray[np.bool_], rng: Generator) -> Floats:
         """Return the answers to one question per row of ``subsets``; equal questions get equal answers."""
@@ -242,7 +242,7 @@ class SoundMode(AnswerTarget):
         return self._sensitivity / self.per_question
 
     def exchanged_epsilon(self, columns: int = 1) -> float:
-        """Return the budget, times how far an exchange moves a sum beside a removal: at most twice it."""
+        """Return the budget, times how far an exchange moves a sum compared with a removal: at most twice it."""
         return self.epsilon * (self.bounds[1] - self.bounds[0]) / self._sensitivity
 
     def kept(self, values: Floats) -> Floats:
@@ -362,7 +362,7 @@ class RecordTarget(Target):
         return out
 
     def sum_error(self, sizes: Floats) -> Floats:
-        """Return the standard deviation of a sum of so many noisy records."""
+        """Return the standard deviation of a sum of this many noisy records."""
         return self.record_error() * np.sqrt(sizes)
 
     def means(self, values: Floats, size: int, rng: Generator, *, people: int | None = None) -> Floats:
@@ -552,7 +552,7 @@ class PaperMode(RecordTarget):
         return f"paper mode, {self.noise_factor}{', fitted' if self.is_range else ''}"
 
     def facing(self, values: Floats) -> PaperMode:
-        """Return the target with the column's scale: paper mode prints epsilon and sensitivity beside the data."""
+        """Return the target with the column's scale: paper mode prints epsilon and sensitivity next to the data."""
         if self.scale is not None:
             return self
         flags = bool(np.isin(values, (0.0, 1.0)).all())

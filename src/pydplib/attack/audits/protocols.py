@@ -171,7 +171,7 @@ class AtTap:
 
 
 def _noisy(passed: Passed, size: int) -> Outputs:
-    """Return the outputs of one noise call, drawn anew ``size`` times: outputs x numbers."""
+    """Return the outputs of one noise call, drawn again ``size`` times: outputs x numbers."""
     call, exact = passed.call, passed.exact.reshape(-1)
     many = np.tile(exact, size)
     if call.kind == "laplace":

@@ -104,7 +104,7 @@ def run_tasks(
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> list[Outcome]:
-    """Run attacks one after the other, or in so many processes; what is not done at the deadline is ended.
+    """Run attacks one after the other, or in this many processes; what is not done at the deadline is ended.
 
     In one process an attack ends itself, at the next step that looks at the clock.
     """

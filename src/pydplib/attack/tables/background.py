@@ -56,7 +56,7 @@ def background_knowledge(
 
 
 def judge_background(cases: Cases, classes: ReleasedClasses, name: str, *, pieces: int = 1) -> AttackResult:
-    """Return what so many excluded values give away together with the release."""
+    """Return what this many excluded values give away together with the release."""
     at_least("pieces", pieces, 0)
     entries = visible(cases.entries, classes)
     pools, width = len(cases.size), max(len(entries.domain), 1)

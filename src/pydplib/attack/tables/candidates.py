@@ -172,7 +172,7 @@ def spread_lists(index: Ints, start: Ints, items: Ints) -> tuple[Ints, Ints]:
 def count_known(classes: ReleasedClasses, pool: Ints, start: Ints, members: Ints, owner: Ints) -> ReleasedClasses:
     """Return classes that count people where the release itself does not say whose rows belong together.
 
-    Of the known rows that fit a class, so many belong to so many people: the released rows there are taken to be as
+    Of the known rows that fit a class, this many belong to this many people: the released rows there are taken to be as
     many people in proportion. Exact where the known people are those of the release and every row fits one class.
     """
     if classes.of_row is None:

@@ -34,7 +34,7 @@ def unsorted_matching(
     """Link by position: the released rows stand in the order of another list.
 
     In plain words: every cell was made coarser, but nobody shuffled the rows, so the tenth row of the release
-    is the tenth name of the waiting list (Sweeney 2002). k-anonymity speaks of cells, not of order; the remedy
+    is the tenth name of the waiting list (Sweeney 2002). k-anonymity is about cells, not order; the remedy
     is to shuffle, as ``anonymize`` does. The other list may also be an earlier release of the same rows.
 
     A row counts as a hit where all cells fit at its place. Some fit by chance; the baseline is how many would in a

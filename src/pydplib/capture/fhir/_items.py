@@ -328,7 +328,7 @@ def build_question(entry: Mapping[str, Any], name: str, options: tuple[Option, .
     constraint = entry.get("answerConstraint")
     is_open = foreign == "open-choice" or constraint in ("optionsOrString", "optionsOrType")
     if constraint == "optionsOrType":
-        notes.adapted(name, "answerConstraint", "answers beside the options are asked as text")
+        notes.adapted(name, "answerConstraint", "answers next to the options are asked as text")
     if foreign in _ADAPTED:
         notes.adapted(name, foreign, _ADAPTED[foreign])
     if options and kind != "choice":
@@ -662,7 +662,7 @@ class ItemReader:
         return "\n".join(text for text in found if text)
 
     def note_display(self, entry: Mapping[str, Any], link: str) -> None:
-        """Note what a display item has beside its text."""
+        """Note what a display item has next to its text."""
         for key, reason in _NOT_OF_TEXTS.items():
             if entry.get(key):
                 self.notes.left_out(link, key, reason)

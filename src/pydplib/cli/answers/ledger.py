@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pydplib._csv_text import csv_pieces
-from pydplib.budget import Account, Entry, Head, SqliteLedger, remaining, spent
+from pydplib.budget import Account, Entry, Head, Limit, SqliteLedger, remaining, spent
 from pydplib.budget.units import show_atto, show_nano
 from pydplib.cli import NamedGroup
 from pydplib.cli.platform.home import HOME, open_platform
@@ -46,7 +46,8 @@ def show(file: Path, recipient: str | None, lineage: str | None, last: int, as_j
     _one_format(as_json, as_csv)
     with SqliteLedger(file, read_only=True) as ledger:
         entries = ledger.entries(lineage=lineage, recipient=recipient)
-        budgets = [_budget(account, entries) for account in ledger.accounts(lineage=lineage, recipient=recipient)]
+        accounts = ledger.accounts(lineage=lineage, recipient=recipient)
+        budgets = [_budget(account, _last_limit(ledger, account), entries) for account in accounts]
         head, fault, questions = ledger.head(), _fault(ledger), ledger.questions()
     no_dp = [_entry(entry, questions) for entry in entries if entry.kind == "no_dp"]
     newest = [_entry(entry, questions) for entry in entries[-last:]] if last > 0 else []
@@ -208,8 +209,14 @@ _BUDGET_COLUMNS = (
 _ENTRY_COLUMNS = ("number", "time", "kind", "data_set", "recipient", "role", "relation", "mechanism", "cost", "release")
 
 
-def _budget(account: Account, entries: Sequence[Entry]) -> dict[str, Any]:
-    relation = account.limit.relation
+def _last_limit(ledger: SqliteLedger, account: Account) -> Limit:
+    """Return the limit that was in force last; in a damaged ledger that tells none, nothing may be spent."""
+    found = ledger.last_limit(lineage=account.lineage, recipient=account.recipient, relation=account.relation)
+    return Limit(account.relation, 0) if found is None else found
+
+
+def _budget(account: Account, limit: Limit, entries: Sequence[Entry]) -> dict[str, Any]:
+    relation = account.relation
     mine = [
         entry
         for entry in entries
@@ -222,20 +229,20 @@ def _budget(account: Account, entries: Sequence[Entry]) -> dict[str, Any]:
         mine = [entry for entry in mine if entry.recipient == account.recipient]
         questions = sum(entry.kind in ("debit", "share") for entry in mine)
         refused = sum(entry.kind == "refusal" for entry in mine)
-    left = remaining(account.state, account.limit)
+    left = remaining(account.state, limit)
     return {
         "data_set": account.lineage,
         "recipient": account.recipient,
         "relation": relation,
-        "epsilon": show_nano(account.limit.nano_epsilon),
-        "delta": show_atto(account.limit.atto_delta),
-        "used": show_nano(spent(account.state, account.limit)),
+        "epsilon": show_nano(limit.nano_epsilon),
+        "delta": show_atto(limit.atto_delta),
+        "used": show_nano(spent(account.state, limit)),
         "left": show_nano(left.nano_epsilon),
         "questions": questions,
         "refused": refused,
         "nano_left": left.nano_epsilon,
-        "nano_limit": account.limit.nano_epsilon,
-        "nano_used": spent(account.state, account.limit),
+        "nano_limit": limit.nano_epsilon,
+        "nano_used": spent(account.state, limit),
     }
 
 

@@ -21,7 +21,7 @@ from pydplib.tables.cells import Kind
 from pydplib.tables.files import engine_errors
 
 _READ = (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx", ".ndjson", ".jsonl")
-_FEW = 30  # a text column with at most so many different values is proposed as a category
+_FEW = 30  # a text column with at most this many different values is proposed as a category
 
 
 @click.group("schema", cls=NamedGroup)

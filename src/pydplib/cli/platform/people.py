@@ -31,7 +31,7 @@ def list_people(home: Path | None) -> None:
 
     open_platform(home)
     from pydplib.web.people.models import User
-    from pydplib.web.people.second_factor import device_of
+    from pydplib.web.people.sign_in.second_factor import device_of
 
     table = Table("Name", "Full name", "Hospital", "Manages it", "Second factor", "State")
     for user in User.objects.select_related("hospital").order_by("hospital__name", "username"):

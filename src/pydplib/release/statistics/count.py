@@ -127,6 +127,10 @@ class Counting(Question):
         percent = None if each is None else 100 * noise.expected / each
         return Expected(noise.margin(confidence), noise_percent=percent)
 
+    def span(self, facts: Facts, noise: CountNoise, rows: float) -> float:
+        """Four times the group: a count is lost where its margin reaches the group, which may then as well be empty."""
+        return 4 * rows
+
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return (D/g) asinh(g / (target n/k)): E|Z| = g / sinh(g epsilon / D) on a grid g with sensitivity D."""
         grid = 1 / facts.bound.scale

@@ -101,6 +101,10 @@ class StandardDeviation(Variance):
         percent = 100 * noise.expected(each) / math.sqrt(noise.most / 3)
         return Expected(noise.margin(each, confidence), noise_percent=percent)
 
+    def span(self, facts: Facts, noise: VarianceNoise, rows: float) -> float:
+        """The largest deviation within the bounds."""
+        return math.sqrt(noise.most)
+
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return half of the variance's: a root moves by half of the percentage."""
         return super().band_epsilon(facts, target, each) / 2

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class MeanNoise(Noise):
     """Means: a ratio of two noisy sums that one person can only move together by a fixed amount.
 
-    A row at q steps above the lower bound (of ``top`` steps in all) adds q to ``above`` and top - q to
+    A row at q steps above the lower bound (of ``top`` steps in total) adds q to ``above`` and top - q to
     ``below``. Their sum is top times the number of rows, and above / (above + below) is where the mean lies
     between the bounds.
 
@@ -160,7 +160,7 @@ class Mean(OfColumn):
 
     def noise(self, facts: Facts, epsilon: Fraction) -> MeanNoise:
         """Return the noise of both sums of all groups."""
-        total = self.measures(facts, epsilon)[0]
+        total = facts.measures(epsilon)[0]
         assert total.step is not None
         first, last = total.whole_bounds
         ends = total.center + first * total.step, total.center + last * total.step
@@ -180,6 +180,10 @@ class Mean(OfColumn):
             return Expected(None)
         percent = 100 * noise.expected(each) / (noise.high - noise.low)
         return Expected(noise.margin(each, confidence), noise_percent=percent)
+
+    def span(self, facts: Facts, noise: MeanNoise, rows: float) -> float:
+        """The public range of the column."""
+        return noise.high - noise.low
 
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return 3/4 D / (target M), M the range of an even group."""

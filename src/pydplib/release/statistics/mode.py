@@ -159,6 +159,10 @@ class Mode(Binned):
         percent = None if each is None else 100 * noise.reach()[0] / each
         return Expected(noise.margin(confidence), "rows", percent)
 
+    def span(self, facts: Facts, noise: ModeNoise, rows: float) -> float:
+        """The rows of the group."""
+        return rows
+
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return the epsilon whose scale in rows is ``target`` times an even group."""
         return facts.rows / (target * each)

@@ -30,7 +30,7 @@ BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The five numbers of a box: nine tenths of the records lie between the whiskers."""
 
 _BESIDE = 8
-"""Rows in the gap beside a point count one part of so many less against it than rows further away.
+"""Rows in the gap next to a point count one part of this many less against it than rows further away.
 
 Else all points beyond a heap of values that lies between two points would be as good as the two. More than an eighth
 would blur which of two points is nearer where values lie densely.
@@ -49,13 +49,13 @@ class QuantileNoise(Noise):
     The score of a point c for the share q is how many rows lie between c and being a q-quantile, negative:
     -max(0, #(below c) - q n, #(above c) - (1-q) n), in whole numbers. Without ties at c this is
     -|(1-q) #(below c) - q #(above c)|; with ties, only the true quantile has the best score of 0. Where values need not
-    lie on the grid, rows between c and the next point count 7/8, so that points beside a heap beat those beyond it.
+    lie on the grid, rows between c and the next point count 7/8, so that points next to a heap beat those beyond it.
 
     Proof: one row of weight w moves #(below c) - q n and #(above c) - (1-q) n by at most w max(q, 1-q) each (a row that
     counts 7/8 by less), and so their maximum. In every group the mechanism with
     unit u loses at most 2 u times the largest move of that group's scores (``noise.tap.flip_and_choose``), and one
     person's weights sum to at most rows * per_row over all groups; so all groups together lose at
-    most 2 u rows per_row max(q, 1-q) = epsilon / k for each of the k shares, epsilon in all. Sorting a
+    most 2 u rows per_row max(q, 1-q) = epsilon / k for each of the k shares, epsilon in total. Sorting a
     group's quantiles afterwards is post-processing.
 
     Args:
@@ -331,7 +331,7 @@ class OfRanks(OfColumn):
 
     def noise(self, facts: Facts, epsilon: Fraction) -> QuantilesNoise:
         """Return permute-and-flip; for groups, one table where public facts say that it is more accurate."""
-        (cells,) = self.measures(facts, epsilon)
+        (cells,) = facts.measures(epsilon)
         choice = QuantileNoise(facts.rows, facts.bound.scale, self.shares, cells.cells, epsilon)
         if not facts.groups:
             return choice
@@ -393,6 +393,10 @@ class OfRanks(OfColumn):
         """Return the margin in ranks."""
         percent = None if each is None else 100 * noise.expected(noise.worst) / each
         return Expected(noise.margin(noise.worst, confidence), "ranks", percent)
+
+    def span(self, facts: Facts, noise: QuantilesNoise, rows: float) -> float:
+        """The ranks of the group."""
+        return rows
 
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return the epsilon whose scale in ranks is ``target`` times an even group."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, cast
 
@@ -85,6 +86,24 @@ class Part:
     def required(self) -> bool:
         """Whether it must be said."""
         return self.default is ...
+
+
+Found = TypeVar("Found")
+
+
+def kept(method: Callable[[Any, Schema], Found]) -> Callable[[Any, Schema], Found]:
+    """Let a question keep what a method found for the last schema: both are frozen, so it stays true."""
+    name = method.__qualname__
+
+    @wraps(method)
+    def find(self: Question, schema: Schema) -> Found:
+        known = self._kept.get(name)
+        if known is None or known[0] is not schema:
+            known = self._kept[name] = (schema, method(self, schema))
+        found: Found = known[1]
+        return found
+
+    return find
 
 
 class Words(Protocol):
@@ -190,8 +209,10 @@ class Question:
     where: Conditions = field(default=(), kw_only=True)
     per_person: OneRow | None = field(default=None, kw_only=True)
     after: Conditions = field(default=(), kw_only=True)
+    _kept: dict[str, tuple[Schema, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_kept", {})  # a copy with other parts starts without
         object.__setattr__(self, "by", to_groups(self.by))
         for name in ("where", "after"):
             given = getattr(self, name)
@@ -217,6 +238,7 @@ class Question:
         """The conditions on the one row of each person, all of which must hold."""
         return cast(tuple[RowCondition, ...], self.after)
 
+    @kept
     def split_conditions(self, schema: Schema) -> tuple[tuple[RowCondition, ...], tuple[RowCondition, ...]]:
         """Return the conditions on rows and those on each person's one row, each in its one spelling.
 
@@ -234,6 +256,7 @@ class Question:
             (persons if told else rows).append(condition)
         return canonical_conditions(rows, schema), canonical_conditions(persons, schema)
 
+    @kept
     def row_bound(self, schema: Schema) -> Bound | None:
         """Return the bound of one row of each person, where one is asked for; none where all rows count."""
         if self.per_person is not None:
@@ -265,13 +288,13 @@ class Question:
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """The columns whose values the answer speaks of, besides the groups."""
+        """The columns whose values the answer is about, besides the groups."""
         column = getattr(self, "column", None)
         return () if column is None else (column,)
 
     @property
     def fields(self) -> frozenset[str]:
-        """All columns that the answer speaks of."""
+        """All columns that the answer is about."""
         return frozenset(self.measured) | {name for name, _ in self.pairs}
 
     @property
@@ -355,6 +378,10 @@ class Question:
 
     def groups(self, schema: Schema) -> dict[str, Any]:
         """Return column -> public keys, ``Bins``, or None, with the schema's values filled in."""
+        return dict(self._filled(schema))
+
+    @kept
+    def _filled(self, schema: Schema) -> Mapping[str, Any]:
         return {name: fill_keys(schema, name, keys) for name, keys in self.pairs}
 
     def __repr__(self) -> str:
@@ -554,6 +581,13 @@ class Question:
         """
         raise NotImplementedError
 
+    def span(self, facts: Facts, noise: Any, rows: float) -> float | None:
+        """Return all that is possible for one group of this many rows, in the unit of its margin; none: nobody can say.
+
+        A margin of more than a quarter of it leaves hardly anything to learn.
+        """
+        return None
+
     def warnings(self, facts: Facts, noise: Any, size: float | None) -> tuple[str, ...]:
         """Return what to know before paying, where the noise may hide the answer; by public facts alone.
 
@@ -730,7 +764,7 @@ def group_axes(schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:
     for name, keys in groups.items():
         if keys is None:
             return ()
-        column = schema.column(name)
+        column = schema.columns[name]
         title = column.title or name
         if isinstance(keys, Bins):
             axes.append(Axis(name, keys.keys, kind="bins", title=title, unit=column.bin_unit))
@@ -852,7 +886,7 @@ def fill_keys(schema: Schema, name: str, keys: Any) -> Any:
         )
     if column.is_binned:
         return Bins(nice_edges(number_column(schema, name, "by")))
-    return public_keys(schema, name)
+    return column.public_keys if column.listed else public_keys(schema, name)
 
 
 def group_dict(name: str, keys: Any) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class Sum(OfColumn):
 
     def noise(self, facts: Facts, epsilon: Fraction) -> SumNoise:
         """Return the noise of all sums together."""
-        (total,) = self.measures(facts, epsilon)
+        (total,) = facts.measures(epsilon)
         assert total.step is not None
         return SumNoise(facts.rows, facts.bound.scale, total.largest, total.step, facts.cells, epsilon)
 
@@ -119,6 +119,10 @@ class Sum(OfColumn):
         """Return the margin of a sum, which is exact."""
         percent = None if each is None else 100 * noise.expected / (each * noise.largest * noise.step)
         return Expected(noise.margin(confidence), noise_percent=percent)
+
+    def span(self, facts: Facts, noise: SumNoise, rows: float) -> float:
+        """Rows of the largest value."""
+        return rows * noise.largest * noise.step
 
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return D / (target M), M an even group of the largest value."""

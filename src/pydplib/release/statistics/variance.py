@@ -42,7 +42,7 @@ SQUARES_SHARE = Fraction(3, 5)
 class VarianceNoise(Noise):
     """Variances, from the sum of squares, its complement and the sum, about the middle of the bounds.
 
-    Proof: a row with a square of s steps (of ``top`` in all) adds s to ``squares`` and top - s to
+    Proof: a row with a square of s steps (of ``top`` in total) adds s to ``squares`` and top - s to
     ``rest``: top in L1, whatever s is. Noise of scale rows * per_row * top / (3/5 epsilon) on both
     costs 3/5 epsilon. The sum of distances from the middle moves by at most rows * per_row * half; its
     noise costs 2/5 epsilon. Together epsilon, by sequential composition. squares + rest is top times the
@@ -257,7 +257,7 @@ class Variance(OfColumn):
 
     def noise(self, facts: Facts, epsilon: Fraction) -> VarianceNoise:
         """Return the noise of squares and sums of all groups."""
-        squares, total, _ = self.measures(facts, epsilon)
+        squares, total, _ = facts.measures(epsilon)
         assert squares.step is not None and total.step is not None
         first, last = total.whole_bounds
         low, high = facts.bounds
@@ -277,6 +277,10 @@ class Variance(OfColumn):
         if each is None:
             return Expected(None)
         return Expected(noise.margin(each, confidence), noise_percent=100 * noise.expected(each) / (noise.most / 3))
+
+    def span(self, facts: Facts, noise: VarianceNoise, rows: float) -> float:
+        """The largest variance within the bounds."""
+        return noise.most
 
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return 7/9 D / (share target M), M the variance of evenly spread values (R^2/12)."""

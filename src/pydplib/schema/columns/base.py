@@ -358,7 +358,7 @@ def register_kind(kind: Kind) -> Kind:
         ...     def cell(self):
         ...         return PartsCell("^([0-9]|10) of 10$", ((1, 2, 1),), self.low, self.high)
         >>> print(Schema.from_toml('[columns.pain]\nkind = "slider"'))
-        Schema 'table', every row another person
+        Schema 'table', one row per person
           pain  slider    0 to 10
         >>> forget_kind(Slider)
     """

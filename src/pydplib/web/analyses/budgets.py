@@ -18,15 +18,17 @@ from pydplib.budget.rules import Limit, State, pay, remaining, spent
 from pydplib.budget.store import Account
 from pydplib.budget.units import NANO, show_nano
 from pydplib.errors import PolicyError
-from pydplib.guarantee import ApproxDP, PureDP
-from pydplib.policy import ROLES, Policy, can_use
+from pydplib.guarantee import PureDP
+from pydplib.policy import ROLES, can_use
+from pydplib.release.accounts import find_account
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.questions import title_of
-from pydplib.web.analyses.sessions import limit_today, recipient_of
-from pydplib.web.design.values import epsilon, epsilon_left
+from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.design.values import epsilon, epsilon_left, points, points_left
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital, User
+from pydplib.web.projects.allowances import limit_of, terms_of
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.words import DASHBOARD
 
@@ -74,14 +76,14 @@ class BudgetState:
 
     @property
     def most(self) -> float:
-        """The dearest single question that it still pays: less than what is left, after many small ones."""
+        """The most expensive single question that it still pays: less than what is left, after many small ones."""
         return self.left if self.account is None else min(self.left, remaining(*self.account).epsilon)
 
     @property
     def most_words(self) -> str:
-        """The dearest question for readers, rounded down; empty where it is what is left."""
-        shown = epsilon_left(self.most)
-        return "" if shown == epsilon_left(self.left) else shown
+        """The most expensive question for readers, in points, rounded down; empty where it is what is left."""
+        shown = points_left(self.most, self.total)
+        return "" if shown == points_left(self.left, self.total) else f"{shown} points"
 
     def pays(self, price: float) -> int:
         """Return how many further questions of one price it pays, each as the ledger would; at most 999."""
@@ -120,16 +122,18 @@ class Forecast:
         until: The day on which it ends at the present pace; none if nothing was asked lately, or it lasts ten years.
         usual: The usual price of a question (the median); none before the first.
         more: How many further questions of that price it pays.
+        total: The whole budget.
     """
 
     until: dt.date | None
     usual: float | None
     more: int | None
+    total: float = 0.0
 
     @property
     def usual_words(self) -> str:
-        """The usual price as a page shows it."""
-        return "" if self.usual is None else epsilon(self.usual)
+        """The usual price as a page shows it, in points."""
+        return "" if self.usual is None else f"{points(self.usual, self.total)} points"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,7 @@ class Booking:
     who: str
     words: str
     cost: str
+    epsilon: float | None
     role: str
     analysis: str
     refused: bool
@@ -152,32 +157,36 @@ def own_purse(project: Project, user: User, place: Member) -> BudgetState | None
     if not can_use(place.role, "ask"):
         return None
     try:
-        terms = project.policy.terms(
-            place.role, groups=tuple(place.groups), project=project.key, on=timezone.localdate()
-        )
+        own = terms_of(project, place.role, place.groups).own
     except PolicyError:
         return None
     ledger = DatabaseLedger()
     name = recipient_of(user)
-    entries = ledger.entries(lineage=project.key, recipient=name)
-    own = terms.budget or terms.data_set_budget
-    for account in ledger.accounts(lineage=project.key, recipient=name):
-        if account.limit.relation == "add_remove":
-            return _purse(user.hospital.name, account, limit_today(account, own), entries)
-    return BudgetState(user.hospital.name, 0.0, own.epsilon)
+    account = find_account(ledger, project.key, name)
+    if account is None:
+        return BudgetState(user.hospital.name, 0.0, own.epsilon)
+    return _purse(user.hospital.name, account, Limit.of(own), ledger.entries(lineage=project.key, recipient=name))
+
+
+def budget_total(project: Project, place: Member) -> float:
+    """Return the whole budget of a member's organisation by the policy of today: what points are parts of."""
+    try:
+        return terms_of(project, place.role, place.groups).own.epsilon
+    except PolicyError:
+        return project.data_set_budget
 
 
 def all_purses(project: Project) -> tuple[list[BudgetState], BudgetState]:
     """Return the budgets of all recipients, and the data set's; for owners and officers alone."""
-    ledger, policy = DatabaseLedger(), project.policy
+    ledger = DatabaseLedger()
     entries = ledger.entries(lineage=project.key)
     names = recipient_names()
     whole = BudgetState("All recipients together", 0.0, project.data_set_budget)
     found = []
     for account in ledger.accounts(lineage=project.key):
-        if account.limit.relation != "add_remove":
+        if account.relation != "add_remove":
             continue
-        limit = limit_of(project, policy, account)
+        limit = limit_for(project, account)
         if account.recipient is None:
             paid = [entry for entry in entries if entry.kind == "debit"]
             whole = _purse(whole.name, account, limit, paid)
@@ -187,20 +196,13 @@ def all_purses(project: Project) -> tuple[list[BudgetState], BudgetState]:
     return sorted(found, key=lambda purse: -purse.percent), whole
 
 
-def limit_of(project: Project, policy: Policy, account: Account) -> Limit:
-    """Return what an account may spend today: the most that a role of the members gives, or what was opened."""
-    if account.limit.relation != "add_remove":
-        return account.limit
-    if account.recipient is None:
-        return limit_today(account, ApproxDP(policy.data_set_budget, policy.delta))
-    limits = []
-    for member in project.members.filter(user__hospital__key=account.recipient):
-        try:
-            terms = policy.terms(member.role, groups=tuple(member.groups), project=project.key, on=timezone.localdate())
-        except PolicyError:
-            continue
-        limits.append(limit_today(account, terms.budget or terms.data_set_budget))
-    return max(limits, key=lambda limit: limit.nano_epsilon, default=account.limit)
+def limit_for(project: Project, account: Account) -> Limit:
+    """Return what an account may spend today; where the policy gives it nothing any more, what it had when it paid."""
+    today = limit_of(project, account.recipient) if account.relation == "add_remove" else None
+    last = DatabaseLedger().last_limit
+    found = today or last(lineage=project.key, recipient=account.recipient, relation=account.relation)
+    assert found is not None, "an account is opened with a limit"
+    return found
 
 
 def _purse(name: str, account: Account, limit: Limit, entries: Iterable[Entry]) -> BudgetState:
@@ -238,7 +240,7 @@ def forecast(
     pace = sum(cost for time, cost in paid if time >= since) / days
     left = purse.left / pace if pace else math.inf
     until = (now + dt.timedelta(days=left)).date() if left < 3652 else None
-    return Forecast(until, usual, purse.pays(usual))
+    return Forecast(until, usual, purse.pays(usual), purse.total)
 
 
 class Bookings(Sequence[Booking]):
@@ -294,6 +296,9 @@ class Bookings(Sequence[Booking]):
                     cost=""
                     if entry.cost is None or entry.cost.nano_epsilon is None
                     else show_nano(entry.cost.nano_epsilon),
+                    epsilon=None
+                    if entry.cost is None or entry.cost.nano_epsilon is None
+                    else entry.cost.nano_epsilon / NANO,
                     role=entry.role or "",
                     analysis=item.key if item else "",
                     refused=entry.kind == "refusal",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pydplib.engine.persons import can_order
+from pydplib.engine.persons import orderable_columns
 from pydplib.web.analyses.offers import Offer
 
 
@@ -57,5 +57,6 @@ def person_defaults(offer: Offer) -> dict[str, str]:
     schema = offer.schema
     if schema.person is None or schema.max_rows_per_person == 1:
         return {}
-    dates = [name for name, column in offer.filters.items() if column.widget == "date" and can_order(schema, name)]
+    fit = [name for name in orderable_columns(schema) if name in offer.filters]
+    dates = [name for name in fit if offer.filters[name].widget == "date"]
     return {"rule": "first", "order": dates[0]} if dates else {}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pydplib import plot
 from pydplib.capture import Question, Template
@@ -16,6 +16,7 @@ from pydplib.plot.releases import axis_labels, caption_of, without_noise_groups
 from pydplib.release import Release
 from pydplib.release.axes import Axis
 from pydplib.release.findings import ends_text, show
+from pydplib.release.outlook import lost_values
 from pydplib.release.statistics import STATISTICS
 from pydplib.release.statistics.noise import confidence_words
 from pydplib.release.statistics.question import Printed
@@ -52,7 +53,7 @@ def printed_of(release: Release, template: Template) -> Printed | None:
     return kind.print_release(in_words(release, template), names)
 
 
-def option_titles(name: str, template: Template) -> dict[Any, str]:
+def option_titles(name: str, template: Template) -> dict[str | int, str]:
     """Return the values of a field with the template's words for them; none where they would not fit on an axis."""
     place = template.index.by_id.get(name)
     options = place.item.options if place is not None and isinstance(place.item, Question) else ()
@@ -61,7 +62,7 @@ def option_titles(name: str, template: Template) -> dict[Any, str]:
     return titles if fits else {}
 
 
-def _named(axis: Axis, titles: dict[Any, str]) -> Axis:
+def _named(axis: Axis, titles: Mapping[str | int, str]) -> Axis:
     if axis.kind != "category" or any(title in axis.keys and titles.get(title) != title for title in titles.values()):
         return axis  # a title that is another group's code would name two groups alike
     return replace(axis, keys=tuple(titles.get(key, key) for key in axis.keys))
@@ -74,7 +75,7 @@ def rest_words(release: Release) -> str:
     return ""
 
 
-def figure_of(release: Release, *, title: str = "", original: Any = None) -> Figure:
+def figure_of(release: Release, *, title: str = "", original: NDArray[np.float64] | None = None) -> Figure:
     """Return the figure of a release: bars or points with error bars, colours for tables, boxes for quantiles.
 
     Args:
@@ -101,7 +102,7 @@ def figure_of(release: Release, *, title: str = "", original: Any = None) -> Fig
 
 
 def _colours(release: Release, title: str) -> Figure:
-    """Draw a table of two fields: the released numbers themselves, as its table twin has them."""
+    """Draw a table of two fields: the released numbers themselves, as the table next to it has them."""
     shown, _, left_out = without_noise_groups(release)
     down, across = shown.axes
     return plot.heatmap(
@@ -149,8 +150,8 @@ def _five(values: Sequence[float]) -> list[Box]:
     return [Box(*values[start : start + 5]) for start in range(0, len(values), 5)]
 
 
-def table_of(release: Release, *, original: Any = None) -> tuple[list[Any], list[list[str]]]:
-    """Return heads and rows of the table twin: keys, value, margin; for the owner the original too.
+def table_of(release: Release, *, original: NDArray[np.float64] | None = None) -> tuple[list[object], list[list[str]]]:
+    """Return heads and rows of the table under a figure: keys, value, margin; for the owner the original too.
 
     Examples:
         >>> import pydplib as dp
@@ -159,7 +160,7 @@ def table_of(release: Release, *, original: Any = None) -> tuple[list[Any], list
         ['Value', 'Margin (95 %)']
     """
     unit = UNITS.get(release.unit, release.unit)
-    heads: list[Any] = [axis_title(axis) for axis in release.axes]
+    heads: list[object] = [axis_title(axis) for axis in release.axes]
     often = confidence_words(release.confidence)
     heads += [(f"Value ({unit})" if unit else "Value", "num"), (f"Margin ({often})", "num")]
     low, high = release.population_low, release.population_high
@@ -188,7 +189,7 @@ def _exact_text(release: Release, exact: float) -> str:
     return show_number(exact, whole=release.is_count)
 
 
-def axis_title(axis: Any) -> str:
+def axis_title(axis: Axis) -> str:
     """Return the head of an axis in a table."""
     if axis.kind == "quantile":
         return "Share below"
@@ -229,6 +230,76 @@ def headline_of(release: Release) -> str:
         return ""
     unit = UNITS.get(release.unit, release.unit)
     return f"{value_text(release, 0)} {unit} ({margin_text(release, 0)})".replace("  ", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """How much of an answer the noise has swallowed, for the top of its page.
+
+    Attributes:
+        lost: How many of its numbers.
+        all: How many numbers it has.
+        names: The groups of those that are lost.
+    """
+
+    lost: int
+    all: int
+    names: tuple[str, ...] = ()
+
+    @property
+    def is_little(self) -> bool:
+        """Whether at least half of the answer is lost."""
+        return self.lost > 0 and 2 * self.lost >= self.all
+
+    @property
+    def title(self) -> str:
+        """What the banner says first; empty where nothing is lost."""
+        if not self.lost:
+            return ""
+        if self.all == 1:
+            return "Too noisy to use"
+        most = "Most of this answer is too noisy to use" if self.is_little else "Part of this answer is too noisy"
+        return f"{most}: {self.lost} of {self.all} numbers"
+
+    @property
+    def words(self) -> str:
+        """What the banner explains."""
+        listed = "; ".join(self.names[:6]) + (" and others" if len(self.names) > 6 else "")
+        which = f" ({listed})" if listed and self.all > 1 else ""
+        return (
+            f"The noise is as large as what these numbers could tell{which}. They are drawn faintly: do not quote "
+            "them. Fewer groups, wider bins, one record of each person or a higher price would help."
+        )
+
+
+def worth_of(release: Release) -> Worth:
+    """Return how much of an answer the noise has swallowed; judged by released numbers alone.
+
+    Examples:
+        >>> import pydplib as dp
+        >>> worth_of(dp.histogram([61] * 5, edges=[20, 60, 80], epsilon=0.01)).title
+        'Most of this answer is too noisy to use: 2 of 2 numbers'
+        >>> worth_of(dp.count([1] * 900, epsilon=1.0)).title
+        ''
+    """
+    lost = lost_values(release)
+    names = [
+        ", ".join(axis.label(part) for axis, part in zip(release.axes, key, strict=True) if axis.kind != "quantile")
+        for key in release.keys
+    ]
+    # An empty rest is no loss: nobody asked for it.
+    asked = [place for place, name in enumerate(names) if name not in ("other", "missing")] or list(range(len(names)))
+    if release.is_count and len(asked) > 1:
+        # A table of counts is read by its large cells: it is lost where what is left of it holds little.
+        found = [max(0.0, float(one)) for one in release.noisy or release.values]
+        kept = sum(found[place] for place in asked if not lost[place])
+        if kept >= _MOST_KEPT * sum(found[place] for place in asked) and kept:
+            return Worth(0, len(asked))
+    gone = [place for place in asked if lost[place]]
+    return Worth(len(gone), len(asked), tuple(dict.fromkeys(names[place] for place in gone)))
+
+
+_MOST_KEPT = 0.75
 
 
 def sampling_words(release: Release) -> str:

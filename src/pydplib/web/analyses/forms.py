@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.forms import BoundField
+from django.http import QueryDict
 
 from pydplib.engine import Bins, OneRow, RowCondition
-from pydplib.engine.persons import can_order
+from pydplib.engine.persons import orderable_columns
 from pydplib.errors import PydplibError
 from pydplib.release import Question
 from pydplib.release.grids import nice_edges
@@ -32,12 +35,15 @@ from pydplib.web.analyses.questions import (
     parse_value,
     values_of,
 )
+from pydplib.web.design.forms import choice_field
 
 _FACTOR_WORDS = {
-    "low": "Little noise (up to 5 %)",
-    "medium": "Medium noise (5 to 10 %)",
-    "high": "Much noise (10 to 20 %)",
+    "low": "Little noise: up to 5 %",
+    "medium": "Medium noise: 5 to 10 %",
+    "high": "Much noise: 10 to 20 %",
 }
+SLIDER = "slider"
+"""The accuracy that is set by the slider."""
 # What asking.js looks for: a choice can change what else is to be filled in; a number changes the price alone.
 _CHOICE = {"data-live": "form"}
 _TYPED = {"data-live": "price"}
@@ -61,6 +67,7 @@ class QuestionForm(forms.Form):
         kinds: The statistics that are offered, the usual one first; by default all.
     """
 
+    data: QueryDict
     use_required_attribute = False  # a choice may be changed while another is still open
 
     kind = forms.ChoiceField(
@@ -69,7 +76,7 @@ class QuestionForm(forms.Form):
         widget=forms.RadioSelect(attrs={"class": "pills", **_CHOICE}),
     )
 
-    def __init__(self, data: Any, *, offer: Offer, kinds: Sequence[str] = ()) -> None:
+    def __init__(self, data: QueryDict, *, offer: Offer, kinds: Sequence[str] = ()) -> None:
         self.offer = offer
         self.gaps: list[str] = []
         self.titles = offer.titles
@@ -81,8 +88,8 @@ class QuestionForm(forms.Form):
         super().__init__(values)
         self.has_one_kind = len(kinds) == 1
         if kinds:
-            self.fields["kind"].choices = [choice for choice in kind_choices() if choice[0] in known]  # type: ignore[attr-defined]
-        self.shape = known[self.data["kind"]]
+            choice_field(self, "kind").choices = [choice for choice in kind_choices() if choice[0] in known]
+        self.shape = known[self.data.get("kind", "")]
         self.fields["kind"].help_text = self.shape.hint
         self._add_table()
         self._add_subject()
@@ -166,12 +173,12 @@ class QuestionForm(forms.Form):
             none = ("", "Choose a field" if table and place == 1 else "All together" if place == 1 else "Nothing else")
             self._choose(name, labels[place - 1], [none, *self._named(fitting)], required=table and place == 1)
             if self.data.get(name):
-                chosen.append(self.data[name])
+                chosen.append(self.data.get(name, ""))
                 self._add_key(place)
 
     def _add_key(self, place: int) -> None:
         """Add the choice of one value of the first group, where a statistic asks for it and the group has a list."""
-        column = self.offer.fields.get(self.data["by1"])
+        column = self.offer.fields.get(self.data.get("by1", ""))
         listed = [] if column is None or column.is_binned else [(str(v), column.write(v)) for v in column.listed]
         for part in own_parts(self.shape):
             if part.kind == "key" and place == 1 and listed:
@@ -202,7 +209,7 @@ class QuestionForm(forms.Form):
 
     # -- of which records ------------------------------------------------------------------------
 
-    def _add_condition(self, place: int) -> dict[str, Any] | None:
+    def _add_condition(self, place: int) -> dict[str, list[str]] | None:
         """Add one condition; the next is offered once this one is chosen. Returns its fields' names for the page."""
         if not self.offer.filters or (place > 1 and not self.data.get(f"where{place - 1}")):
             return None
@@ -215,10 +222,11 @@ class QuestionForm(forms.Form):
             choices = [("all", "All of them must hold"), ("any", "One of them is enough")]
             self._choose("match", "Of these conditions", choices, required=True, radio=True, default="all")
 
-    def _add_person(self) -> dict[str, Any] | None:
+    def _add_person(self) -> dict[str, list[str]] | None:
         """Ask which record of each person counts, and for a condition on it."""
         schema = self.offer.schema
-        order = [name for name in self.offer.filters if schema.person is not None and can_order(schema, name)]
+        fit = orderable_columns(schema) if schema.person is not None else ()
+        order = [name for name in fit if name in self.offer.filters]
         if not order:
             return None
         rules = [("", "All records, each person limited"), ("first", "The first"), ("last", "The last"),
@@ -234,7 +242,7 @@ class QuestionForm(forms.Form):
         after = self._add_test(AFTER, "Only if that record has", "Any record")
         return {"names": ["rule", "order", *after["names"]]}
 
-    def _add_test(self, place: str, label: str, all_of_them: str) -> dict[str, Any]:
+    def _add_test(self, place: str, label: str, all_of_them: str) -> dict[str, list[str]]:
         """Add a column, a condition on it and its values."""
         first, op = f"where{place}", f"op{place}"
         self._choose(first, label, [("", all_of_them), *self._named(self.offer.filters)])
@@ -244,7 +252,7 @@ class QuestionForm(forms.Form):
         operators = operators_for(column)
         choices: list[tuple[str, str]] = [(name, OPERATORS[name]) for name in operators]
         self._choose(op, "Condition", choices, required=True, default=operators[0])
-        return {"names": [first, op, *self._add_values(place, column, self.data[op])]}
+        return {"names": [first, op, *self._add_values(place, column, self.data.get(op, ""))]}
 
     def _add_values(self, place: str, column: Column, operator: str) -> list[str]:
         listed = values_of(column)
@@ -273,16 +281,27 @@ class QuestionForm(forms.Form):
     # -- how accurate ----------------------------------------------------------------------------
 
     def _add_accuracy(self) -> None:
+        share = "of the range of values" if self.shape.needs_size else "of a group of average size"
         choices = [
-            *((factor.name, _FACTOR_WORDS[factor.name]) for factor in self.offer.factors if self.offer.cap is not None),
+            (SLIDER, "By the slider"),
+            *(
+                (factor.name, f"{_FACTOR_WORDS[factor.name]} {share}")
+                for factor in self.offer.factors
+                if self.offer.cap is not None
+            ),
             ("epsilon", "A privacy loss that I set"),
             ("margin", "A margin that I need"),
         ]
-        self._choose("accuracy", "How accurate?", choices, required=True, radio=True, default=choices[0][0])
+        self._choose("accuracy", "How do you want to set it?", choices, required=True, radio=True, default=SLIDER)
         self.fields["accuracy"].help_text = (
-            f"Your role's usual noise is {self.offer.factors[0].name}: {self.offer.factors[0].meaning[:1].lower()}"
-            f"{self.offer.factors[0].meaning[1:]} More noise costs less of the budget."
+            f"Percentages are the expected noise, {share}. Your role's usual noise is {self.offer.factors[0].name}. "
+            "More noise costs less of the budget."
         )
+        if self.data["accuracy"] == SLIDER:
+            self.fields["precision"] = forms.IntegerField(
+                label="How precise?", required=False, min_value=0, max_value=99
+            )
+            self.fields["proposed"] = forms.IntegerField(required=False, min_value=0, max_value=99)
         attrs = {"class": "short", "inputmode": "decimal", **_TYPED}
         if self.data["accuracy"] == "epsilon":
             cap = "" if self.offer.cap is None else f" At most {self.offer.cap:g} for one question."
@@ -326,7 +345,7 @@ class QuestionForm(forms.Form):
             label=label, choices=choices, widget=widget, required=required, error_messages=message
         )
 
-    def _named(self, names: Any) -> list[tuple[str, str]]:
+    def _named(self, names: Iterable[str]) -> list[tuple[str, str]]:
         steps = self.offer.schema.steps
         return [(name, self.titles[name] + (" (of each person)" if name in steps else "")) for name in names]
 
@@ -334,18 +353,20 @@ class QuestionForm(forms.Form):
 
     question: Question | None = None
     noise = Accuracy()
+    bins: Mapping[str, Bins] = MappingProxyType({})
 
-    def clean(self) -> dict[str, Any]:
-        """Make the question; whatever does not fit is said beside its field."""
-        values: dict[str, Any] = super().clean() or {}
+    def clean(self) -> dict[str, object]:
+        """Make the question; whatever does not fit is said next to its field."""
+        values = super().clean() or {}
         bins = {name: made for name in self._grouped() if (made := self._bins_of(name)) is not None}
+        self.bins = bins
         places = [str(place) for place in range(1, MOST_CONDITIONS + 1)]
         where = [found for place in places if (found := self._condition_of(place)) is not None]
         after = self._condition_of(AFTER)
         self._check_one_record(values)
         if self.errors:
             return values
-        rule: Any = values.get("rule")
+        rule = values.get("rule")
         try:
             self.question = build_question(
                 self.shape.ask,
@@ -369,9 +390,32 @@ class QuestionForm(forms.Form):
         accuracy = values["accuracy"]
         if accuracy in ("epsilon", "margin"):
             self.noise = Accuracy(**{accuracy: values[accuracy]})
-        else:
+        elif accuracy != SLIDER:
             self.noise = Accuracy(noise_factor=accuracy)
         return values
+
+    @property
+    def has_slider(self) -> bool:
+        """Whether the accuracy is set by the slider."""
+        return self.data["accuracy"] == SLIDER
+
+    def chosen_step(self, *, exactly: bool) -> int | None:
+        """Return the place of the slider; none where nobody moved it from the place that was proposed.
+
+        Args:
+            exactly: Whether this is the question that is paid for: then the place is what it is.
+        """
+        chosen: int | None = self.cleaned_data.get("precision")
+        return None if not exactly and chosen == self.cleaned_data.get("proposed") else chosen
+
+    def set_step(self, place: int, epsilon: float, *, proposed: bool) -> None:
+        """Settle the accuracy: the step of the slider and what it costs."""
+        self.noise = Accuracy(epsilon=epsilon)
+        self.data["precision"] = str(place)
+        if proposed:
+            self.data["proposed"] = str(place)
+        else:
+            self.data.pop("proposed", None)
 
     def _check_one_record(self, values: dict[str, Any]) -> None:
         """Ask which record counts where one value of each person meets a field of records."""
@@ -425,41 +469,41 @@ class QuestionForm(forms.Form):
     # -- parts of the page -----------------------------------------------------------------------
 
     @property
-    def table_fields(self) -> list[Any]:
+    def table_fields(self) -> list[BoundField]:
         """Which table: first of all, because it says which fields there are."""
         return [self["table"]] if "table" in self.fields else []
 
     @property
-    def subject_fields(self) -> list[Any]:
+    def subject_fields(self) -> list[BoundField]:
         """What and of which field, by which group."""
         own = [part.form for part in own_parts(self.shape) if part.kind != "columns"]
         return [self[name] for name in self.fields if name in ("field", "by1", "by2", *own)]
 
     @property
-    def several_fields(self) -> list[Any]:
+    def several_fields(self) -> list[BoundField]:
         """Choices of several fields."""
         own = [part.form for part in own_parts(self.shape) if part.kind == "columns"]
         return [self[name] for name in self.fields if name in own]
 
     @property
-    def bin_fields(self) -> list[Any]:
+    def bin_fields(self) -> list[BoundField]:
         """Which bins."""
         return [self[name] for name in self.fields if name.startswith("bins_")]
 
     @property
-    def condition_rows(self) -> list[list[Any]]:
+    def condition_rows(self) -> list[list[BoundField]]:
         """The conditions, one list of fields each."""
         rows = [[self[name] for name in row["names"]] for row in self.conditions if row]
         return [*rows, [self["match"]]] if "match" in self.fields else rows
 
     @property
-    def person_fields(self) -> list[Any]:
+    def person_fields(self) -> list[BoundField]:
         """Which record of each person counts, and the condition on it."""
         return [self[name] for name in self.after["names"]] if self.after else []
 
     @property
-    def accuracy_fields(self) -> list[Any]:
-        """How accurate."""
+    def accuracy_fields(self) -> list[BoundField]:
+        """How accurate, set in another way than by the slider."""
         return [self[name] for name in ("accuracy", "epsilon", "margin") if name in self.fields]
 
     @property

@@ -6,14 +6,14 @@ import hashlib
 import json
 import math
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from pydplib.release import Question
-from pydplib.web.people.models import new_key
+from pydplib.release import Question, Release
+from pydplib.web.people.models import SaveOptions, new_key
 
 
 class Analysis(models.Model):
@@ -42,6 +42,12 @@ class Analysis(models.Model):
     scope = models.CharField(max_length=64, blank=True, editable=False)  # digest of fields and conditions
     nano_epsilon = models.BigIntegerField(default=0, editable=False)
 
+    was_free = False
+    """Whether the organisation had paid for it before it was asked just now; see ``purchases.ask``."""
+
+    told: Release | None = None
+    """The answer, where it was asked just now; see ``purchases.ask``."""
+
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["project", "recipient", "digest", "part"], name="one_analysis_per_part")
@@ -49,11 +55,11 @@ class Analysis(models.Model):
         ordering = ("-made", "-id")
         indexes: ClassVar = [models.Index(fields=["project", "-made", "-id"], name="analyses_newest_first")]
 
-    def save(self, *args: object, **more: object) -> None:
+    def save(self, **options: Unpack[SaveOptions]) -> None:
         """Note what the policy asks about along with the rest."""
         if not self.scope:
             self.scope, self.nano_epsilon = facts_of(self.question, self.receipt)
-        super().save(*args, **more)
+        super().save(**options)
 
 
 UNKNOWN = 2**62
@@ -68,12 +74,16 @@ def facts_of(question: str, receipt: str) -> tuple[str, int]:
         >>> one == two, one[1]
         (True, 500000000)
     """
+    return scope_of(Question.from_dict(json.loads(question))), nano_of(receipt)
+
+
+def nano_of(receipt: str) -> int:
+    """Return the privacy loss that a receipt says, in nano-epsilon."""
     told = json.loads(receipt or "{}").get("epsilon")
-    nano = UNKNOWN if told is None else min(UNKNOWN, math.ceil(Fraction(str(told)) * 10**9))
-    return scope_of(Question.from_dict(json.loads(question))), nano
+    return UNKNOWN if told is None else min(UNKNOWN, math.ceil(Fraction(str(told)) * 10**9))
 
 
 def scope_of(question: Question) -> str:
-    """Return a digest of what a question speaks of: its fields and conditions."""
+    """Return a digest of what a question is about: its fields and conditions."""
     scope = json.dumps([sorted(question.fields), sorted(question.filters)])
     return hashlib.sha256(scope.encode()).hexdigest()

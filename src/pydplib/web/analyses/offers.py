@@ -16,6 +16,7 @@ from pydplib.policy import (
     FlowSource,
     NoiseFactor,
     Output,
+    Policy,
     may_flow,
     open_names,
 )
@@ -23,6 +24,7 @@ from pydplib.schema import Column, Schema
 from pydplib.web.analyses.sessions import asked_snapshot
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_tables
+from pydplib.web.projects.allowances import terms_of
 from pydplib.web.projects.models import Member, Project
 
 _SMALL = 1e-6  # within any cap: this asks what is open, not what it costs
@@ -34,8 +36,9 @@ class Offer:
 
     Args:
         snapshot: The published state of the data.
+        policy: The policy of this moment.
         schema: Its public facts.
-        fields: Fields that answers may speak of.
+        fields: Fields that answers may mention.
         filters: Fields that conditions may use.
         factors: Noise factors that the role may ask for, its own first.
         cap: The most epsilon of one question; none for no cap.
@@ -43,6 +46,7 @@ class Offer:
     """
 
     snapshot: Snapshot
+    policy: Policy
     schema: Schema
     fields: Mapping[str, Column]
     filters: Mapping[str, Column]
@@ -78,8 +82,8 @@ def offer_for(project: Project, place: Member, table: str = "") -> Offer:
         PolicyError: If nothing is published, or no rule lets the role ask.
     """
     snapshot, today = asked_snapshot(project, table), timezone.localdate()
-    schema, policy = Schema.from_json(snapshot.schema), project.policy
-    terms = policy.terms(place.role, groups=tuple(place.groups), project=project.key, on=today)
+    schema, policy = snapshot.declared, project.policy
+    terms = terms_of(project, place.role, place.groups, policy=policy, on=today)
     own = ROLES[place.role].noise_factor
     if own is None:
         raise PolicyError("This role asks no statistics.")
@@ -87,6 +91,7 @@ def offer_for(project: Project, place: Member, table: str = "") -> Offer:
     fields, filters = open_names(*_flow(project, place, schema, askable, askable), policy=policy, on=today)
     return Offer(
         snapshot=snapshot,
+        policy=policy,
         schema=schema,
         fields={name: column for name, column in askable.items() if name in fields},
         filters={name: column for name, column in askable.items() if name in filters},

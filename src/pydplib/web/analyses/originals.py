@@ -1,4 +1,4 @@
-"""The exact values behind an analysis, for an owner who asks for them: computed anew, logged, never stored."""
+"""The exact values behind an analysis, for an owner who asks for them: computed again, logged, never stored."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pydplib.policy import OWNER
 from pydplib.release import Question
 from pydplib.release.facts import Facts
 from pydplib.schema import Schema
+from pydplib.web.analyses.conclusions import Conclusion, conclusions_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.analyses.visibility import question_of, snapshot_of
@@ -55,10 +56,32 @@ def look_at_original(user: User, analysis: Analysis) -> NDArray[np.float64]:
         ) from None
 
 
+def look_at_conclusions(user: User, analysis: Analysis, exact: NDArray[np.float64]) -> list[Conclusion]:
+    """Return what is left of the order of exact values at each role's noise; logged, for the owner who has them.
+
+    Args:
+        user: The owner.
+        analysis: What the values belong to.
+        exact: What ``look_at_original`` returned.
+    """
+    snapshot, project = snapshot_of(analysis), analysis.project
+    record(user, "analysis.conclusion", analysis.key, project=project)
+    schema = Schema.from_json(snapshot.schema)
+    try:
+        with load(folder() / snapshot.file, schema) as table:
+            return conclusions_of(question_of(analysis), schema, table, exact, project.policy, project=project.key)
+    except Exception:  # an error's text could quote data; the original is there without it
+        return []
+
+
 def _whole_rows(schema: Schema, question: Question) -> Schema:
-    if getattr(question, "of", "") == "persons":
+    """Return the schema without its limit per person, where the question does not ask for persons."""
+    per_person = set(schema.steps) & (question.fields | question.filters)
+    if getattr(question, "of", "") == "persons" or question.per_person is not None or per_person:
         return schema
     plain = json.loads(schema.to_json())
     plain.pop("person", None)
     plain.pop("max_rows_per_person", None)
+    for name in schema.steps:  # one value of each person: nothing without persons
+        plain["columns"].pop(name, None)
     return Schema.from_dict(plain)

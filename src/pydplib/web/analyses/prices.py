@@ -24,6 +24,11 @@ def quote(
         PolicyError: The policy does not allow it.
     """
     session, _ = open_session(project, user, place, preview=True, table=table)
+    return quote_in(session, question, noise)
+
+
+def quote_in(session: Session, question: Question, noise: Accuracy) -> Price:
+    """Return what a question would cost in a session that shows prices."""
     try:
         _, price = settle(session, question, noise)
     except CalibrationError:

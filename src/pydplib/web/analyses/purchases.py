@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import cast
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -26,7 +26,8 @@ from pydplib.release import Price, Question, Release, Session
 from pydplib.release.joint_purchases import judged_loss
 from pydplib.release.prices import Accuracy
 from pydplib.release.words import TOGETHER, words_of
-from pydplib.web.analyses.models import Analysis, scope_of
+from pydplib.web.analyses.models import Analysis, nano_of, scope_of
+from pydplib.web.analyses.offers import Offer
 from pydplib.web.analyses.receipt_keys import check_can_sign, sign
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.auditlog.log import record, recorded
@@ -47,6 +48,7 @@ def ask(
     title: str = "",
     at_most: float | None = None,
     table: str = "",
+    offer: Offer | None = None,
 ) -> Analysis:
     """Pay for a question, look, keep and return the analysis; free if the organisation has asked it before.
 
@@ -58,10 +60,11 @@ def ask(
         user: Who asks.
         place: The user's place in it.
         question: What is asked.
-        noise: How accurate the answer shall be.
+        noise: How accurate the answer should be.
         title: What the asker calls it.
-        at_most: The most epsilon that the asker agreed to pay in all; none for whatever it costs.
+        at_most: The most epsilon that the asker agreed to pay in total; none for whatever it costs.
         table: The repeating group that is asked; empty for reports.
+        offer: What this request has offered: its snapshot is asked, by its policy; none for those of this moment.
 
     Raises:
         BudgetError: The budget cannot pay (the refusal is logged), or it costs more than was agreed; nothing was spent.
@@ -70,7 +73,7 @@ def ask(
         TooManyQuestionsError: The organisation has asked too many today; nothing was spent.
     """
     with in_whole_steps(settings.CONFIGURATION.answer_seconds):
-        return _ask(project, user, place, question, noise, title=title, at_most=at_most, table=table)
+        return _ask(project, user, place, question, noise, title=title, at_most=at_most, table=table, offer=offer)
 
 
 def _ask(
@@ -83,10 +86,12 @@ def _ask(
     title: str,
     at_most: float | None,
     table: str,
+    offer: Offer | None,
 ) -> Analysis:
     check_can_sign(project.hospital)
     with noting_refusals(user, project, place):
-        session, snapshot = open_session(project, user, place, table=table)
+        read = {} if offer is None else {"snapshot": offer.snapshot, "policy": offer.policy}
+        session, snapshot = open_session(project, user, place, table=table, **read)
     with session.table:
         with noting_refusals(user, project, place):
             noise, quoted = _settled(session, question, noise, needed=at_most is not None)
@@ -97,7 +102,9 @@ def _ask(
         with noting_refusals(user, project, place):
             release = session.release(question, **noise.options())
             loss = judged_loss(session, question, release)
-    return keep(project, user, session, snapshot, question, release, title=title, loss=loss)
+    made = keep(project, user, session, snapshot, question, release, title=title, loss=loss)
+    made.was_free, made.told = quoted is not None and quoted.free, release
+    return made
 
 
 def _settled(session: Session, question: Question, noise: Accuracy, *, needed: bool) -> tuple[Accuracy, Price | None]:
@@ -224,7 +231,8 @@ def keep(
     found = Analysis.objects.filter(**own).first()
     if found is not None:
         return found
-    payload, template = stored_payload(release.key), snapshot.template.template
+    payload = session.payloads.get(release.key) or stored_payload(release.key)
+    template = snapshot.template.template
     answer = "" if not own["part"] else release.to_json()
     if answer:
         payload = answer.encode()
@@ -238,20 +246,22 @@ def keep(
         template=f"{template.id} {template.version}",
         issued=timezone.now().isoformat(timespec="seconds"),
     )
+    signed = sign(receipt, project.hospital).to_json()
     try:
         with recorded(user, project=project) as log:
             made = Analysis.objects.create(
                 **own,
                 asked_by=user,
-                role=session.role,
+                role=cast("str", session.role),
                 label=session.policy.label_of_epsilon(judged),
                 snapshot=snapshot.key,
                 question=json.dumps(question.to_dict(), sort_keys=True),
                 words=words_of(dict(release.question)),
                 title=title,
-                receipt=sign(receipt, project.hospital).to_json(),
+                receipt=signed,
                 answer=answer,
-                **({} if loss is None else {"scope": scope_of(question), "nano_epsilon": math.ceil(loss * NANO)}),
+                scope=scope_of(question),
+                nano_epsilon=nano_of(signed) if loss is None else math.ceil(loss * NANO),
             )
             log.add("analysis.ask", made.key, role=session.role, cost=str(release.cost))
     except IntegrityError:  # asked twice at once: one row, one answer
@@ -272,7 +282,7 @@ def part_name(question: Mapping[str, object]) -> str:
     return hashlib.sha256(canonical_json(dict(question)).encode()).hexdigest()
 
 
-def public_receipt_of(analysis: Any) -> Receipt:
+def public_receipt_of(analysis: Analysis) -> Receipt:
     """Return a receipt of an analysis or a synthetic table that is the same whoever asked, however often, and whenever.
 
     Several organisations may have paid for one release. What anybody can look up by its key must not tell one of them

@@ -138,7 +138,7 @@ def build_question(
     by: Sequence[str] = (),
     bins: Mapping[str, Bins] | None = None,
     where: Sequence[RowCondition] = (),
-    own: Mapping[str, Any] | None = None,
+    own: Mapping[str, object] | None = None,
     any_of: bool = False,
     per_person: OneRow | None = None,
     after: Sequence[RowCondition] = (),
@@ -168,7 +168,8 @@ def build_question(
     known = offered_statistics()
     if kind not in known:
         raise QuestionError(f"Unknown question.{did_you_mean(kind, known)}")
-    shape, edges = known[kind], dict(bins or {})
+    shape: type[Question] = known[kind]
+    edges = dict(bins or {})
     if shape.about is not None and not field:
         raise QuestionError("Choose the field that the question is about.")
     if len(by) > shape.most_groups or len(where) > MOST_CONDITIONS:
@@ -176,7 +177,7 @@ def build_question(
     if len({*by, field}) != len(by) + 1:
         raise QuestionError("Each field can be chosen once.")
     given = dict(own or {})
-    missing = [part.label for part in own_parts(shape) if part.required and part.name not in given]
+    missing = [part.label for part in shape.parts if part.form and part.required and part.name not in given]
     if missing:
         raise QuestionError(f"This question needs more than this form asks: {missing[0]}")
     groups = {name: edges.get(name, ...) for name in by}

@@ -10,7 +10,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
@@ -41,7 +41,7 @@ class PublishedKey:
     issuer_id: str
     current: bool
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain values. The organisation's name is left out: no list of them is for everybody."""
         return {
             "key_id": key_id(self.public_key),
@@ -63,7 +63,7 @@ def sign(receipt: Receipt, hospital: Hospital) -> Receipt:
 def published_keys(issuer_id: str | None = None) -> list[PublishedKey]:
     """Return the public keys of all organisations that have signed, or of one; the newest of each first."""
     found, seen = [], set()
-    for issuer, _, path in sorted(_files(), key=lambda item: (item[0], -item[1])):
+    for issuer, _, path in sorted(_files(_folder()), key=lambda item: (item[0], -item[1])):
         if issuer_id is not None and issuer != issuer_id:
             continue
         with suppress(ReceiptError):  # a damaged key of one organisation is no reason to doubt the others'
@@ -111,7 +111,7 @@ def check_can_sign(hospital: Hospital) -> None:
 
 def rotate(hospital: Hospital) -> str:
     """Make a new current key of an organisation and return its short name; earlier receipts stay verifiable."""
-    return key_id(_make(hospital.key).public_key())
+    return key_id(_make(hospital.key, _folder()).public_key())
 
 
 def _folder() -> Path:
@@ -119,21 +119,22 @@ def _folder() -> Path:
 
 
 def _current(issuer_id: str) -> Ed25519PrivateKey:
-    mine = [(number, path) for issuer, number, path in _files() if issuer == issuer_id]
-    return _read(max(mine)[1]) if mine else _make(issuer_id)
+    folder = _folder()
+    mine = [(number, path) for issuer, number, path in _files(folder) if issuer == issuer_id]
+    return _read(max(mine)[1]) if mine else _make(issuer_id, folder)
 
 
-def _files() -> list[tuple[str, int, Path]]:
+def _files(folder: Path) -> list[tuple[str, int, Path]]:
     """Return issuer, number and file of every key. Other files there, such as copies somebody made, are no keys."""
-    found = [(_FILE.fullmatch(path.name), path) for path in _folder().glob("*.key")]
+    found = [(_FILE.fullmatch(path.name), path) for path in folder.glob("*.key")]
     return [(match["issuer"] or "", int(match["number"]), path) for match, path in found if match]
 
 
-def _make(issuer_id: str) -> Ed25519PrivateKey:
+def _make(issuer_id: str, folder: Path) -> Ed25519PrivateKey:
     """Write a new key under the next number; of two servers at once, one wins and both use its key."""
     key = new_signing_key()
-    number = max((number for issuer, number, _ in _files() if issuer == issuer_id), default=0) + 1
-    path = _folder() / f"{issuer_id}-{number:06d}.key"
+    number = max((number for issuer, number, _ in _files(folder) if issuer == issuer_id), default=0) + 1
+    path = folder / f"{issuer_id}-{number:06d}.key"
     write_once(path, key.private_bytes_raw().hex().encode())
     return _read(path)
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
-from pydplib.budget.rules import Limit
 from pydplib.budget.store import Account
-from pydplib.budget.today import Today, stricter
 from pydplib.engine.table import Table
 from pydplib.errors import LedgerError, PolicyError, QuestionError
-from pydplib.guarantee import ApproxDP, PureDP
+from pydplib.policy import Policy
 from pydplib.release import Session
 from pydplib.schema import Schema
 from pydplib.web.intake.models import Snapshot
@@ -55,6 +51,7 @@ def open_session(
     preview: bool = False,
     table: str = "",
     snapshot: Snapshot | None = None,
+    policy: Policy | None = None,
 ) -> tuple[Session, Snapshot]:
     """Return a session of the user's organisation on the project's published snapshot.
 
@@ -65,20 +62,24 @@ def open_session(
         preview: Prices only: nothing is opened and nothing is spent.
         table: The repeating group that is asked; empty for reports. All tables have the project's one budget.
         snapshot: The snapshot, where something was agreed on one that is not the published one any more.
+        policy: The policy, where this request has read it already.
 
     Raises:
         PolicyError: If the owner has published nothing yet, or the role may not ask.
         PausedLedgerError: The ledger is not known to be right.
     """
     snapshot = snapshot or asked_snapshot(project, table)
-    ledger = RaisedLedger() if preview else DatabaseLedger()
+    ledger = PricedLedger() if preview else DatabaseLedger()
     ledger.check_sound()  # a price would be a promise
+    schema = snapshot.declared
+    if schema.lineage != project.key:
+        raise LedgerError("The snapshot does not name its project, so nobody could say whose budget it spends.")
     session = Session(
-        public_facts(snapshot) if preview else pinned_rows(snapshot),
+        Table(schema, NothingToRead(schema) if preview else PinnedRows(snapshot, schema)),
         recipient=recipient_of(user),
         role=place.role,
         ledger=ledger,
-        policy=project.policy,
+        policy=policy or project.policy,
         purpose=project.purpose,
         snapshot=snapshot.key,
         groups=tuple(place.groups),
@@ -87,52 +88,22 @@ def open_session(
         show_data_set=place.can("read_all_ledgers"),  # it depends on what others asked
         preview=preview,
     )
-    if session.lineage != project.key:
-        raise LedgerError("The snapshot does not name its project, so nobody could say whose budget it spends.")
-    if isinstance(ledger, RaisedLedger):
-        ledger.today = session.terms_today
-    else:
-        follow_policy(ledger, session)
     return session, snapshot
 
 
-class RaisedLedger(DatabaseLedger):
-    """The ledger as the next question will find it: open budgets that the policy has raised since count as raised.
-
-    A price writes nothing, so it cannot raise them; without this nobody would ever be offered the question that does.
-    """
-
-    today: Today | None = None
+class PricedLedger(DatabaseLedger):
+    """The ledger for the one price that is made: what was spent is read once."""
 
     def __init__(self) -> None:
         super().__init__()
         self._read: dict[tuple[str | None, str | None], list[Account]] = {}
 
     def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
-        """Return the budgets as they are after ``follow_policy``; read once, for the one price that is made."""
+        """Return what was spent of the budgets."""
         wanted = (lineage, recipient)
         if wanted not in self._read:
             self._read[wanted] = super().accounts(lineage=lineage, recipient=recipient)
-        found = self._read[wanted]
-        if self.today is None:
-            return found
-        return [
-            raised(account, self.today.data_set if account.recipient is None else self.today.recipient)
-            for account in found
-        ]
-
-
-def raised(account: Account, terms: object) -> Account:
-    """Return an account with the epsilon that the terms of today give, if it is more than was opened."""
-    if account.limit.relation != "add_remove" or not isinstance(terms, ApproxDP):
-        return account
-    epsilon = max(account.limit.nano_epsilon, Limit.of(terms).nano_epsilon)
-    return replace(account, limit=replace(account.limit, nano_epsilon=epsilon))
-
-
-def limit_today(account: Account, terms: PureDP | ApproxDP | None) -> Limit:
-    """Return what an account can spend at its next question: what the terms give, where they give a number."""
-    return stricter(raised(account, terms).limit, terms)
+        return self._read[wanted]
 
 
 class NothingToRead:
@@ -155,8 +126,8 @@ class PinnedRows(NothingToRead):
 
     name = "snapshot"
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        super().__init__(Schema.from_json(snapshot.schema))
+    def __init__(self, snapshot: Snapshot, schema: Schema) -> None:
+        super().__init__(schema)
         self.snapshot = snapshot
         self.table: Table | None = None
 
@@ -189,28 +160,7 @@ class PinnedRows(NothingToRead):
             self.table.close()
 
 
-def pinned_rows(snapshot: Snapshot) -> Table:
-    """Return a snapshot as a table, opened when it is needed."""
-    engine = PinnedRows(snapshot)
-    return Table(engine.schema, engine)
-
-
 def public_facts(snapshot: Snapshot) -> Table:
     """Return a table that has a snapshot's schema and no rows: its file is not even opened."""
-    schema = Schema.from_json(snapshot.schema)
+    schema = snapshot.declared
     return Table(schema, NothingToRead(schema))
-
-
-def follow_policy(ledger: DatabaseLedger, session: Session) -> None:
-    """Raise open budgets to what the policy gives today; two owners have agreed to it there.
-
-    Budgets that the policy lowered stay open as they were: the session keeps to the smaller number.
-    """
-    today = session.terms_today
-    for account in ledger.accounts(lineage=session.lineage):
-        if account.recipient not in (None, session.recipient):
-            continue
-        wanted = today.data_set if account.recipient is None else today.recipient
-        if isinstance(wanted, ApproxDP) and raised(account, wanted).limit != account.limit:
-            limit = ApproxDP(wanted.epsilon, float(Fraction(account.limit.atto_delta, 10**18)))
-            ledger.change_limit(lineage=session.lineage, recipient=account.recipient, limit=limit, by="policy")

@@ -109,7 +109,7 @@ def receive(project: Project, user: User, place: Member, digests: Iterable[str],
         session, _ = open_session(project, user, place)
         ledger = DatabaseLedger()
         for digest in offer.digests:
-            ledger.hand_on(digest, recipient=session.recipient, role=place.role, today=session.terms_today)
+            ledger.hand_on(digest, recipient=session.recipient, role=place.role, limits=session.limits_today)
     except (BudgetError, PolicyError) as refusal:
         record(user, "analysis.refuse", subject, project=project, reason=str(refusal), role=place.role)
         raise

@@ -10,6 +10,7 @@ urlpatterns = [
     path("analyses", views_analyses.analyses, name="analyses"),
     path("analyses/new", views_ask.analysis_new, name="analysis_new"),
     path("analyses/ask/<str:entry>", views_ask.analysis_entry, name="analysis_entry"),
+    path("analyses/try", views_ask.analysis_try, name="analysis_try"),
     path("analyses/plan", views_plan.study_plan, name="study_plan"),
     path("analyses/<str:key>", views_analyses.analysis, name="analysis"),
     path("analyses/<str:key>/download/<str:kind>", views_analyses.analysis_download, name="analysis_download"),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
@@ -24,18 +22,18 @@ from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.ledger.checks import verify_ledger
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, door
 
 REFUSALS = 20
 
 
 @door("read_project")
 @require_safe
-def budget(request: HttpRequest) -> HttpResponse:
+def budget(request: ProjectRequest) -> HttpResponse:
     """Show what was spent and what is left."""
     project, place = request.project, request.member
     everything = can_read_ledger(place.role, own=False)
-    values: dict[str, Any] = {"project": project, "everything": everything}
+    values: dict[str, object] = {"project": project, "everything": everything}
     try:
         values |= _all(request) if everything else _own(request)
     except LedgerError as error:
@@ -46,7 +44,7 @@ def budget(request: HttpRequest) -> HttpResponse:
 
 @door("read_all_ledgers")
 @require_POST
-def budget_verify(request: HttpRequest) -> HttpResponse:
+def budget_verify(request: ProjectRequest) -> HttpResponse:
     """Replay the whole ledger and say whether chain, sums, payments and stored answers agree."""
     try:
         verify_ledger(request.user, project=request.project)
@@ -61,7 +59,7 @@ def budget_verify(request: HttpRequest) -> HttpResponse:
 
 @door("read_all_ledgers")
 @require_safe
-def budget_head(request: HttpRequest) -> HttpResponse:
+def budget_head(request: ProjectRequest) -> HttpResponse:
     """Give out the end of the ledger's chain, to be kept where this server's operator cannot write."""
     content = DatabaseLedger().head().to_json()
     record(request.user, "ledger.head", project=request.project)
@@ -70,7 +68,7 @@ def budget_head(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _own(request: HttpRequest) -> dict[str, object]:
+def _own(request: ProjectRequest) -> dict[str, object]:
     project, user = request.project, request.user
     purse = own_purse(project, user, request.member)
     if purse is None or request.member.preview:
@@ -85,7 +83,7 @@ def _own(request: HttpRequest) -> dict[str, object]:
     }
 
 
-def _all(request: HttpRequest) -> dict[str, Any]:
+def _all(request: ProjectRequest) -> dict[str, object]:
     project = request.project
     purses, whole = all_purses(project)
     page = Paginator(Bookings(project, titles=_titles(project)), 25)

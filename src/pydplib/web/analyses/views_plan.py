@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 from django import forms
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from pydplib.clinic import StudyPlan, plan
 from pydplib.errors import ParameterError
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, door
 
 _KINDS = [
     ("proportion", "One share"),
@@ -59,23 +59,25 @@ class PlanForm(forms.Form):
         label="What do you want to compare?", choices=_KINDS, widget=forms.RadioSelect(attrs={"class": "pills"})
     )
 
-    def __init__(self, data: Any) -> None:
+    data: QueryDict
+
+    def __init__(self, data: QueryDict) -> None:
         values = data.copy()
         if values.get("kind") not in _OWN:
             values["kind"] = "proportions"
         super().__init__(values)
-        kind = values["kind"]
+        kind = values.get("kind", "")
         goals = ("power", "margin") if kind in _EFFECTS else ("margin",)
         for name in (*_OWN[kind], "n", "epsilon", *goals):
             label, initial, low, high = _NUMBERS[name]
             if name == "baseline" and kind == "survival":
                 label = "Share without an event at the horizon, first group"
             whole = name in ("n", "bins")
-            made = (forms.IntegerField if whole else forms.FloatField)(
+            made: forms.Field = (forms.IntegerField if whole else forms.FloatField)(
                 label=_EFFECTS[kind] if name == "effect" else label,
                 required=False,
-                min_value=low,
-                max_value=high,
+                min_value=cast("int", low),  # whole for whole numbers
+                max_value=cast("int", high),
                 widget=forms.TextInput(attrs={"class": "short", "inputmode": "decimal"}),
             )
             self.fields[name] = made
@@ -85,7 +87,7 @@ class PlanForm(forms.Form):
     @property
     def design_fields(self) -> list[object]:
         """The fields of the design."""
-        return [self[name] for name in _OWN[self.data["kind"]]]
+        return [self[name] for name in _OWN[self.data.get("kind", "")]]
 
     @property
     def goal_fields(self) -> list[object]:
@@ -100,7 +102,7 @@ class PlanForm(forms.Form):
 
 @door("ask")
 @require_safe
-def study_plan(request: HttpRequest) -> HttpResponse:
+def study_plan(request: ProjectRequest) -> HttpResponse:
     """Plan a study: effect, power or margin in; persons, epsilon and the expected interval out."""
     form = PlanForm(request.GET)
     found: StudyPlan | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -35,9 +34,9 @@ class ReceiptForm(forms.Form):
         help_text="The whole text of the file, from the first brace to the last.",
     )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Take the text, or that of the file."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         file = values.get("file")
         if file and not values.get("receipt"):
             if file.size > MOST_TEXT:
@@ -54,7 +53,7 @@ class ReceiptForm(forms.Form):
 def receipts(request: HttpRequest) -> HttpResponse:
     """Verify a pasted receipt by this server's keys; nothing of it is kept."""
     form = ReceiptForm(request.POST or None, request.FILES or None)
-    values: dict[str, Any] = {"form": form}
+    values: dict[str, object] = {"form": form}
     if request.method == "POST" and form.is_valid():
         try:
             receipt = Receipt.from_json(form.cleaned_data["receipt"]).verify(issuer_keys())

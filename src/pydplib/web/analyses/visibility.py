@@ -1,15 +1,14 @@
-"""Who sees an analysis: the organisation that paid, those whom the owner shows it to, owners; all by the one door."""
+"""Who sees an analysis: the organisation that paid, those whom the owner shows it to, owners; the policy decides."""
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from django.db.models import CharField, Max, Min, Q, QuerySet, Value
 from django.db.models.functions import Concat
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from django.utils import timezone
 
 from pydplib.budget.units import show_nano
@@ -24,6 +23,7 @@ from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.permissions import TargetRequest
 from pydplib.web.projects.words import DASHBOARD
 
 AUDIENCES = PARTNER_ROLES
@@ -47,7 +47,7 @@ def snapshot_of(analysis: Analysis) -> Snapshot:
 def decision_for(
     analysis: Analysis, place: Member, *, own: bool = False, policy: Policy | None = None, schema: Schema | None = None
 ) -> Decision:
-    """Ask the door whether the released values may go to somebody's role and groups, by the policy of today.
+    """Ask the policy whether the released values may go to somebody's role and groups, by the policy of today.
 
     Args:
         analysis: What was released.
@@ -80,7 +80,7 @@ def concerns(analysis: Analysis, user: User, place: Member) -> bool:
 
 
 def payer_for(analysis: Analysis, user: User, place: Member, names: Mapping[str, str]) -> str:
-    """Return the name of who paid, as far as it is somebody's business: the own organisation, or whoever sees all.
+    """Return the name of who paid, as far as it is somebody's business: their own organisation, or whoever sees all.
 
     Args:
         analysis: What was released.
@@ -128,13 +128,13 @@ class _Facts(dict[str, Schema]):
         return found
 
 
-def _shared_with(rows: Any, role: str) -> list[int]:
+def _shared_with(rows: QuerySet[Analysis], role: str) -> list[int]:
     """Return the analyses that an owner shows to a role: a choice by hand each, so they are few."""
     shared = rows.exclude(shared_with=[]).values_list("pk", "shared_with")
     return [pk for pk, roles in shared if role in roles]
 
 
-def _allowed(rows: Any, place: Member, policy: Policy, facts: _Facts, *, own: bool) -> Q:
+def _allowed(rows: QuerySet[Analysis], place: Member, policy: Policy, facts: _Facts, *, own: bool) -> Q:
     """Return the condition that an analysis is one of these rows and the policy lets it through."""
     kinds = rows.annotate(sign=_SIGN).order_by().values("sign", "snapshot")
     by_cap: dict[int | None, list[str]] = {}
@@ -170,7 +170,16 @@ def is_received(analysis: Analysis, user: User, place: Member) -> bool:
     return bool(DatabaseLedger().paid_by(recipient_of(user), [analysis.digest]))
 
 
-def check_see(request: HttpRequest) -> Analysis:
+def received(project: Project, user: User, place: Member, *, most: int) -> list[Analysis]:
+    """Return the analyses whose numbers somebody may read now, newest first: of what is visible, what is paid for."""
+    found = visible(project, user, place)
+    if place.preview or place.can("see_raw"):
+        return list(found[:most])
+    paid = DatabaseLedger().paid_by(recipient_of(user), list(found.values_list("digest", flat=True)))
+    return [item for item in found if item.digest in paid][:most]
+
+
+def check_see(request: TargetRequest[Analysis]) -> Analysis:
     """Return the analysis of the address if the user may read its numbers.
 
     Raises:
@@ -187,12 +196,12 @@ def check_see(request: HttpRequest) -> Analysis:
     return analysis
 
 
-def check_concerns(request: HttpRequest) -> Analysis:
+def check_concerns(request: TargetRequest[Analysis]) -> Analysis:
     """Return the analysis of the address if it is the user's business and the policy lets it through.
 
     Raises:
         Http404: It is somebody else's: it looks as if it were not there.
-        PolicyError: It was the own organisation's, and the policy has closed it; the refusal is logged.
+        PolicyError: It was their own organisation's, and the policy has closed it; the refusal is logged.
     """
     analysis: Analysis = request.target
     if not concerns(analysis, request.user, request.member):
@@ -205,7 +214,7 @@ def check_concerns(request: HttpRequest) -> Analysis:
 
 
 def audiences_for(analysis: Analysis) -> list[tuple[str, Decision]]:
-    """Return each role that gets statistics, with the door's answer for this analysis."""
+    """Return each role that gets statistics, with the policy's answer for this analysis."""
     return [(role, decision_for(analysis, Member.as_role(role))) for role in AUDIENCES]
 
 

@@ -1,1 +1,1 @@
-"""The JSON API at ``/api/v1``: the same doors as the pages, opened by tokens; one router per topic."""
+"""The JSON API at ``/api/v1``: the same permissions as the pages, opened by tokens; one router per topic."""

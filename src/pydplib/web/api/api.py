@@ -31,7 +31,7 @@ api = NinjaAPI(
     version=__version__,
     description=(
         "Private statistics of medical data. Questions are paid from a privacy budget; answers carry noise and a "
-        "guarantee. Every call passes the same doors as the pages of the platform."
+        "guarantee. Every call passes the same permission checks as the pages of the platform."
     ),
     openapi_url=None,
     docs_url=None,

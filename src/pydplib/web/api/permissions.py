@@ -1,4 +1,4 @@
-"""The doors of the API: each operation names power, scope and object; the guard asks them before the operation runs.
+"""Permissions of the API: each operation names power, scope and object; the guard asks them before the operation runs.
 
 Write an operation like this::
 
@@ -6,16 +6,16 @@ Write an operation like this::
     @entry("read_project", scope="read", of=Project)
     def read_budget(request, key: str): ...
 
-and find ``request.user``, ``request.project``, ``request.member`` and ``request.target`` as behind the doors of pages.
-An operation without ``entry`` leaves its address without a door, and the server does not start.
+and find ``request.user``, ``request.project``, ``request.member`` and ``request.target`` as in views of pages.
+An operation without ``entry`` leaves its address without a permission, and the server does not start.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -32,9 +32,15 @@ from pydplib.web.api.problems import answer, problem
 from pydplib.web.auditlog.log import through_token
 from pydplib.web.people.models import User
 from pydplib.web.people.permissions import Door, note_refusal
-from pydplib.web.people.second_factor import is_guarded
+from pydplib.web.people.sign_in.second_factor import is_guarded
 from pydplib.web.projects.models import Member, Project
-from pydplib.web.projects.permissions import find, note_stranger
+from pydplib.web.projects.permissions import M, TargetRequest, find, note_stranger, project_of
+
+
+class TokenRequest(TargetRequest[M]):
+    """What an operation gets: as behind the doors of pages, and the token that it was called with."""
+
+    token: ApiToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +52,29 @@ class OperationRule:
         scope: What the token must be for; none for any.
         of: The model that the address names by ``{key}``; it is a project or has one.
         public: Whether anybody may, without a token.
+        basic: Whether the token may be a password of HTTP's basic scheme; for reading alone.
     """
 
     power: Power | None = None
     scope: tokens.Scope | None = None
     of: type[Model] | None = None
     public: bool = False
+    basic: bool = False
 
 
 def entry(
-    power: Power | None = None, *, scope: tokens.Scope | None = None, of: type[Model] | None = None
+    power: Power | None = None,
+    *,
+    scope: tokens.Scope | None = None,
+    of: type[Model] | None = None,
+    basic: bool = False,
 ) -> Callable[[Any], Any]:
     """Let those in whose token has ``scope`` and whose role in the object's project has ``power``."""
     if (power is None) != (of is None):
         raise ImproperlyConfigured("A power is asked of the project of an object: give both or none.")
-    return lambda operation: _hang(operation, OperationRule(power, scope, of))
+    if basic and scope != "read":
+        raise ImproperlyConfigured("A password of the basic scheme opens what only reads.")
+    return lambda operation: _hang(operation, OperationRule(power, scope, of, basic=basic))
 
 
 def open_to_all(operation: object) -> object:
@@ -96,7 +110,7 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
     }
     inner = path_view.get_view()
 
-    def opened(request: HttpRequest, kwargs: dict[str, Any], name_token: Callable[[str], None]) -> HttpResponse:
+    def opened(request: HttpRequest, kwargs: dict[str, object], name_token: Callable[[str], None]) -> HttpResponse:
         if None in entries.values():
             raise Http404
         rule = entries.get(request.method or "")
@@ -120,7 +134,10 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
             try:
                 return opened(request, kwargs, name_token)
             except Exception as exception:
-                return answer(request, exception)
+                told = answer(request, exception)
+                if told.status_code == 401 and any(each is not None and each.basic for each in entries.values()):
+                    told["WWW-Authenticate"] = 'Basic realm="pydplib", charset="UTF-8"'  # such software waits for it
+                return told
 
     guarded.csrf_exempt = True  # type: ignore[attr-defined]  # no cookie opens it: only a header that no form can send
     if len(known) == 1 and None not in entries.values():
@@ -130,30 +147,33 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
 
 
 def enter(
-    request: HttpRequest,
+    sent: HttpRequest,
     rule: OperationRule,
-    kwargs: dict[str, Any],
+    kwargs: dict[str, object],
     *,
     scope: tokens.Scope | None,
     name_token: Callable[[str], None],
 ) -> None:
     """Check the token and, where an object is named, the place in its project; cookies count for nothing here."""
-    token = tokens.use(request.headers.get("Authorization", ""))
+    token = tokens.use(sent.headers.get("Authorization", ""), basic=rule.basic and sent.method in ("GET", "HEAD"))
     name_token(token.key)
-    request.user, request.token = token.user, token  # type: ignore[attr-defined]
-    request.project = request.member = request.target = None  # type: ignore[attr-defined]
+    request = cast("TokenRequest[Model]", sent)
+    request.user, request.token = token.user, token
+    member = None
     if rule.of is not None:
-        request.target = find(rule.of, kwargs["key"])  # type: ignore[attr-defined]
-        request.project = getattr(request.target, "project", request.target)  # type: ignore[attr-defined]
-        request.member = member_of(token.user, request.project)  # type: ignore[attr-defined]
-        if request.member is None:
+        request.target = find(rule.of, str(kwargs["key"]))
+        request.project = project_of(request.target)
+        member = member_of(token.user, request.project)
+        if member is None:
             note_stranger(request, request.project)
             raise Http404
+        request.member = member
     try:
         _check_scope(token, scope)
         if rule.power is not None:
-            check_use(request.member.role, rule.power)  # type: ignore[attr-defined]
-            if is_guarded(request.member.role):  # type: ignore[attr-defined]
+            assert member is not None  # ``entry`` takes a power only together with an object
+            check_use(member.role, rule.power)
+            if is_guarded(member.role):
                 _check_second_factor(token)
     except PolicyError as refusal:
         note_refusal(request, refusal)
@@ -176,7 +196,7 @@ def _check_second_factor(token: ApiToken) -> None:
         raise PolicyError(why)
 
 
-def _not_allowed(entries: dict[str, Any]) -> HttpResponse:
+def _not_allowed(entries: Iterable[str]) -> HttpResponse:
     allowed = ", ".join(sorted(entries))
     return problem(405, f"This address takes {allowed}.", kind="ParameterError", headers={"Allow": allowed})
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -69,12 +70,12 @@ def _kind(error: PydplibError) -> str:
 
 def _validation_words(errors: list[dict[str, object]]) -> str:
     """Return the first faults by place and rule. The values are left out, and so are names that may be values."""
-    found = [f"{_place(error.get('loc', ()))}: {_rule(error)}" for error in errors[:3]]
+    found = [f"{_place(cast('tuple[object, ...]', error.get('loc', ())))}: {_rule(error)}" for error in errors[:3]]
     more = f" ({len(errors) - 3} more)" if len(errors) > 3 else ""
     return "The request does not fit: " + "; ".join(found) + more + ". See /api/v1/openapi.json."
 
 
-def _place(loc: Any) -> str:
+def _place(loc: Iterable[object]) -> str:
     parts = [str(part) for part in loc if part not in ("body", "query", "path")]
     shown = [part if (part.isidentifier() and len(part) <= 40) or part.isdigit() else "?" for part in parts]
     return ".".join(shown) or "the body"

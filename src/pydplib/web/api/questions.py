@@ -83,7 +83,7 @@ class _QuestionIn(Strict):
     after: Conditions = Field(default_factory=list)
 
 
-_TYPES: dict[str, Any] = {
+_TYPES: dict[str, object] = {
     "number": Whole | Real,
     "whole": Annotated[int, Field(ge=1, le=10_000)],
     "shares": Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=20)],
@@ -109,7 +109,7 @@ def model_of(kind: Any) -> type[BaseModel]:
     if issubclass(kind, OfColumn):
         parts["of"] = (Name, ...)
     for part in kind.parts:
-        found = Literal[tuple(part.choices)] if part.kind == "choice" else _TYPES[part.kind]
+        found: Any = Literal[tuple(part.choices)] if part.kind == "choice" else _TYPES[part.kind]
         parts[part.name] = (found | None, None) if part.default is None else (found, part.default)
     words = (kind.__doc__ or "").strip().splitlines()[0]
     return create_model(f"{kind.__name__}In", __base__=_QuestionIn, __doc__=words, **parts)
@@ -140,7 +140,7 @@ QuestionIn: TypeAlias = Annotated[Any, _OneOfStatistics()]
 
 
 class AskIn(Strict):
-    """A question, and how accurate the answer shall be: at most one of the three; none for the role's noise factor."""
+    """A question, and how accurate the answer should be: at most one of the three; none for the role's noise factor."""
 
     question: QuestionIn
     epsilon: Annotated[float, Field(gt=0, le=100)] | None = None
@@ -151,7 +151,7 @@ class AskIn(Strict):
 
 
 class PayIn(AskIn):
-    """The same, and the most epsilon that may be spent for it in all: ``nano_epsilon_in_all`` of the price, in epsilon.
+    """The same, and the most epsilon to spend for it in total: ``nano_epsilon_in_all`` of the price, in epsilon.
 
     If it would cost more, it is refused and nothing is spent. Without it, it is paid whatever it costs.
     """

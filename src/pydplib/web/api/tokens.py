@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import math
 import re
@@ -17,9 +18,9 @@ from pydplib.errors import ParameterError, PolicyError, did_you_mean
 from pydplib.web import hooks
 from pydplib.web.api.models import ApiToken
 from pydplib.web.auditlog.log import Log, record, recorded
-from pydplib.web.people import second_factor as factor
 from pydplib.web.people.models import User, hash_of
-from pydplib.web.people.rate_limits import SKEW
+from pydplib.web.people.sign_in import second_factor as factor
+from pydplib.web.people.sign_in.rate_limits import SKEW
 
 Scope: TypeAlias = Literal["read", "ask", "export"]
 """What a token may be used for."""
@@ -136,8 +137,13 @@ def state_of(token: ApiToken) -> str:
     return "active"
 
 
-def use(header: str) -> ApiToken:
+def use(header: str, *, basic: bool = False) -> ApiToken:
     """Return the token of an ``Authorization`` header, counted and checked against what is true now.
+
+    Args:
+        header: ``Bearer TOKEN``.
+        basic: Whether the token may also be a password of HTTP's basic scheme, with any user name: tables are read by
+            software that knows no other.
 
     Raises:
         NoToken: None was given, or it does not work (any more).
@@ -145,6 +151,8 @@ def use(header: str) -> ApiToken:
     """
     scheme, _, text = header.partition(" ")
     text = text.strip()
+    if basic and scheme.lower() == "basic":
+        scheme, text = "bearer", _password_of(text)
     if scheme.lower() != "bearer" or not _FORM.fullmatch(text):
         raise NoToken
     token = ApiToken.objects.select_related("user__hospital").filter(token_hash=hash_of(text)).first()
@@ -157,6 +165,19 @@ def use(header: str) -> ApiToken:
         record(token.user, "token.refuse", token.key, reason=why)
         raise NoToken
     return token
+
+
+def _password_of(text: str) -> str:
+    """Return the password of basic credentials; nothing where they cannot be read.
+
+    Examples:
+        >>> _password_of("dGFyYTpweWRwX3g="), _password_of("?")
+        ('pydp_x', '')
+    """
+    try:
+        return base64.b64decode(text[:400], validate=True).decode().partition(":")[2]
+    except ValueError:  # no base64, or no text
+        return ""
 
 
 def factor_problem(token: ApiToken, *, demo: bool) -> str:

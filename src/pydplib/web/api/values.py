@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydplib.budget.rules import Remaining
 from pydplib.budget.units import NANO, floor_units
 from pydplib.release import Price
+from pydplib.schema import Column
 from pydplib.schema import Schema as PublicSchema
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offers import Offer
@@ -29,15 +31,15 @@ class ApiProblem(BaseModel):
     left: str | None
 
 
-def answers(good: Any, *, public: bool = False) -> dict[int, Any]:
+def answers(good: object, *, public: bool = False) -> dict[int, object]:
     """Return the answers of an operation by status, for the OpenAPI document."""
     bad = (400, 404, 405, 413, 422, 500, 503) + (() if public else (401, 403, 429))
     return {200: good} | dict.fromkeys(sorted(bad), ApiProblem)
 
 
-def reply(values: BaseModel | list[Any]) -> HttpResponse:
+def reply(values: BaseModel | Sequence[BaseModel]) -> HttpResponse:
     """Return values of these shapes as JSON; they are checked when they are made, and not a second time."""
-    if isinstance(values, list):
+    if not isinstance(values, BaseModel):
         body = "[" + ",".join(value.model_dump_json(by_alias=True) for value in values) + "]"
     else:
         body = values.model_dump_json(by_alias=True)
@@ -70,7 +72,7 @@ class Left(BaseModel):
     epsilon: float
     nano_epsilon: int
     atto_delta: int
-    limit: dict[str, Any]
+    limit: dict[str, object]
     is_shared: bool  # whether it is the data set's own, which owners alone see
     words: str
 
@@ -83,8 +85,8 @@ class Left(BaseModel):
 class OfferOut(BaseModel):
     """What the policy opens to the caller today: the public facts of these fields, and no others."""
 
-    facts: dict[str, Any] = Field(alias="schema", description="pydplib.Schema.to_dict()")
-    fields: list[str]  # that answers may speak of
+    facts: dict[str, object] = Field(alias="schema", description="pydplib.Schema.to_dict()")
+    fields: list[str]  # that answers may mention
     filters: list[str]  # that conditions may use
     noise_factors: list[str]  # the role's own first
     most_epsilon: float | None  # of one question
@@ -97,6 +99,7 @@ class OfferOut(BaseModel):
         """Return an offer as the API says it; fields that are not opened are not even named."""
         template = offer.snapshot.template.template
         facts = open_facts(offer)
+        assert offer.snapshot.published is not None  # nothing else is offered
         return cls(
             schema=facts.to_dict(),
             fields=list(offer.fields),
@@ -114,8 +117,8 @@ class TableOut(BaseModel):
 
     name: str
     title: str
-    facts: dict[str, Any] = Field(alias="schema", description="pydplib.Schema.to_dict()")
-    fields: list[str]  # that answers may speak of
+    facts: dict[str, object] = Field(alias="schema", description="pydplib.Schema.to_dict()")
+    fields: list[str]  # that answers may mention
     filters: list[str]  # that conditions may use
 
     @classmethod
@@ -137,7 +140,7 @@ def open_facts(offer: Offer) -> PublicSchema:
     """
     whole = offer.schema
     opened = {name for name in whole.columns if name in offer.fields or name in offer.filters or name == whole.person}
-    kept: dict[str, Any] = {}
+    kept: dict[str, Column] = {}
     for name, column in whole.columns.items():
         if name not in opened:
             continue
@@ -169,10 +172,10 @@ class PriceOut(BaseModel):
     """What a question would cost, as ``pydplib.release.Price.from_dict`` reads it: nothing spent, no row read."""
 
     question: str
-    cost: dict[str, Any]
+    cost: dict[str, object]
     epsilon: float  # of the answer
     delta: float
-    guarantee: dict[str, Any]
+    guarantee: dict[str, object]
     free: bool
     affordable: bool
     at_most: bool
@@ -205,7 +208,7 @@ class AnalysisBrief(BaseModel):
     release_key: str
     title: str
     words: str
-    question: dict[str, Any]
+    question: dict[str, object]
     label: str
     organisation: str  # who paid; empty where that is somebody else's business
     made: dt.datetime
@@ -253,9 +256,9 @@ class ReleaseOut(BaseModel):
 
     format: str
     values: list[float]
-    question: dict[str, Any]
-    cost: dict[str, Any]
-    guarantee: dict[str, Any]
+    question: dict[str, object]
+    cost: dict[str, object]
+    guarantee: dict[str, object]
 
 
 class AnalysisOut(AnalysisBrief):
@@ -271,8 +274,8 @@ class TablesOut(BaseModel):
 
     format: str
     releases: list[ReleaseOut]
-    cost: dict[str, Any]
-    guarantee: dict[str, Any]
+    cost: dict[str, object]
+    guarantee: dict[str, object]
 
 
 class BoughtTogetherOut(BaseModel):
@@ -305,7 +308,7 @@ class Account(BaseModel):
 
 
 class BudgetOut(BaseModel):
-    """What is left: the own organisation's, and all of them for those who watch over the ledger."""
+    """What is left: their own organisation's, and all of them for those who watch over the ledger."""
 
     own: Left | None
     accounts: list[Account] | None

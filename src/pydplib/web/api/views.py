@@ -12,15 +12,15 @@ from pydplib.web.api import tokens as work
 from pydplib.web.api.api import openapi_document
 from pydplib.web.api.forms import TokenForm
 from pydplib.web.api.models import ApiToken
-from pydplib.web.people import second_factor as factor
-from pydplib.web.people.permissions import has_second_factor, public, signed_in
+from pydplib.web.people.permissions import SignedInRequest, has_second_factor, public, signed_in
+from pydplib.web.people.sign_in import second_factor as factor
 
 _ACCOUNT = ("Account", "/account")
 
 
 @signed_in
 @require_safe
-def tokens(request: HttpRequest) -> HttpResponse:
+def tokens(request: SignedInRequest) -> HttpResponse:
     """List the user's tokens."""
     rows = [(token, work.state_of(token), _words(token)) for token in work.tokens_of(request.user)]
     values = {"rows": rows, "per_minute": work.USES_PER_MINUTE, "breadcrumb": [_ACCOUNT, ("API tokens", "")]}
@@ -29,7 +29,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 
 @signed_in(recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
-def new_token(request: HttpRequest) -> HttpResponse:
+def new_token(request: SignedInRequest) -> HttpResponse:
     """Make a token and show it once; owners need their second factor in this session."""
     if factor.must_have(request.user) and not has_second_factor(request):
         return redirect("second_factor")
@@ -49,7 +49,7 @@ def new_token(request: HttpRequest) -> HttpResponse:
 
 
 @signed_in
-def revoke_token(request: HttpRequest, key: str) -> HttpResponse:
+def revoke_token(request: SignedInRequest, key: str) -> HttpResponse:
     """End one of the user's own tokens."""
     token = work.token_of(request.user, key)
     if token is None:

@@ -12,7 +12,7 @@ import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
 
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -29,7 +29,8 @@ from pydplib.web.attacks.verdicts import verdict_of
 from pydplib.web.auditlog.models import Line
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.rights.processing_record import record_of_processing
-from pydplib.web.projects.fields import titles_in
+from pydplib.web.projects.models import Project
+from pydplib.web.projects.policy.fields import titles_in
 from pydplib.web.projects.words import row_words
 
 OPEN = (
@@ -51,11 +52,11 @@ class Assessment:
         sha256: The digest of the facts: two copies with the same one say the same.
     """
 
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
     sha256: str
 
 
-def assess(project: Any) -> Assessment:
+def assess(project: Project) -> Assessment:
     """Return the assessment of a project as things stand."""
     facts = {
         "title": project.name,
@@ -71,7 +72,7 @@ def assess(project: Any) -> Assessment:
     return Assessment(facts=facts, sha256=hashlib.sha256(text.encode()).hexdigest())
 
 
-def _description(project: Any) -> dict[str, Any]:
+def _description(project: Project) -> dict[str, object]:
     """Art. 35(7)(a): the operations and the purposes."""
     record = record_of_processing(project)
     record.pop("made")
@@ -82,7 +83,7 @@ def _description(project: Any) -> dict[str, Any]:
     return {**record, "people": people}
 
 
-def _necessity(project: Any) -> dict[str, Any]:
+def _necessity(project: Project) -> dict[str, object]:
     """Art. 35(7)(b): why these data, and why not more of them leave."""
     titles = titles_in(project)
     rows = [row_words(rule.to_rule(), titles) for rule in project.rules.all()]
@@ -105,7 +106,7 @@ def _necessity(project: Any) -> dict[str, Any]:
     }
 
 
-def _risks(project: Any) -> dict[str, Any]:
+def _risks(project: Project) -> dict[str, object]:
     """Art. 35(7)(c): what recipients could learn about one person, by the guarantees and as tried."""
     runs: dict[str, AttackRun] = {}
     for run in AttackRun.objects.filter(project=project, state=AttackRun.State.DONE).order_by("ended", "id"):
@@ -128,7 +129,7 @@ def _risks(project: Any) -> dict[str, Any]:
     }
 
 
-def _row(given: Given, runs: Mapping[str, AttackRun]) -> dict[str, Any]:
+def _row(given: Given, runs: Mapping[str, AttackRun]) -> dict[str, object]:
     run = runs.get(given.subject)
     said = verdict_of(given, {"tables": [], "missed": []}) if run is None else run.result["verdict"]
     return {
@@ -145,7 +146,7 @@ def _row(given: Given, runs: Mapping[str, AttackRun]) -> dict[str, Any]:
     }
 
 
-def _tried(run: AttackRun) -> dict[str, Any]:
+def _tried(run: AttackRun) -> dict[str, object]:
     result = run.result
     stored = [*result["simulated"], *(each for table in result["tables"] for each in table["attacks"])]
     worst = sorted(results_of(stored), key=lambda each: (each.due, each.advantage), reverse=True)[:_MOST_ATTACKS]
@@ -167,7 +168,7 @@ def _tried(run: AttackRun) -> dict[str, Any]:
     }
 
 
-def _measures(project: Any) -> dict[str, Any]:
+def _measures(project: Project) -> dict[str, object]:
     """Art. 35(7)(d): what is done about it, and how that can be shown."""
     owners = project.active_owners().count()
     lines = Line.objects.filter(project=project.key)
@@ -201,7 +202,7 @@ def to_pdf(assessment: Assessment, *, made_by: str) -> bytes:
     class Refusal(weasyprint.urls.URLFetcher):  # type: ignore[name-defined, misc]
         """Fetches nothing: whatever texts a document holds, no address in them is opened."""
 
-        def fetch(self, url: str, headers: Any = None) -> Any:
+        def fetch(self, url: str, headers: object = None) -> None:
             refuse(url)
 
     page = weasyprint.HTML(string=to_html(assessment, made_by=made_by), url_fetcher=Refusal())
@@ -218,7 +219,7 @@ def missing_part() -> str:
     return ""
 
 
-def _weasyprint() -> Any:
+def _weasyprint() -> ModuleType:
     try:
         importlib.import_module("weasyprint.urls")
         return importlib.import_module("weasyprint")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pydplib._version import __version__
 from pydplib.attack import AttackResult, most_success
@@ -16,15 +16,15 @@ from pydplib.web.attacks.simulations import to_result
 
 _TONES: dict[str, Literal["info", "good", "warning"]] = {"good": "good", "warning": "warning", "danger": "warning"}
 MOST_DRAWN = 12
-Drawing = tuple[str, Figure, list[Any], list[Any]]
+Drawing: TypeAlias = tuple[str, Figure, list[str], list[list[object]]]
 
 
-def results_of(values: Sequence[dict[str, Any]]) -> list[AttackResult]:
+def results_of(values: Sequence[dict[str, object]]) -> list[AttackResult]:
     """Return stored results."""
     return [to_result(each) for each in values]
 
 
-def rows_of(results: Sequence[AttackResult]) -> list[list[Any]]:
+def rows_of(results: Sequence[AttackResult]) -> list[list[object]]:
     """Return one row per attack: name, right, by guessing, exposed, what it means."""
     return [[figures.name_of(r), *map(_percent, (r.success, r.baseline, r.due)), r.sentence] for r in results]
 
@@ -37,7 +37,7 @@ HEADS = ["Attack", "Right", "By guessing", "Exposed", "What it means"]
 
 
 def drawings_of(results: Sequence[AttackResult], name: str) -> list[Drawing]:
-    """Return how often attacks were right and who was exposed, each with its table twin."""
+    """Return how often attacks were right and who was exposed, each with its table."""
     if not results:
         return []
     # The worst ones; the table below the figures has all of them.

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from django import forms
 
 from pydplib.web.attacks.models import AttackRun
 from pydplib.web.attacks.recipients import Given
 from pydplib.web.attacks.runs import MINUTES
+from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
 
 
 class StartForm(forms.Form):
     """On whose behalf, on which data, for how long."""
 
     subject = forms.ChoiceField(label="On behalf of")
-    data = forms.ChoiceField(
+    data = forms.ChoiceField(  # type: ignore[assignment]  # a field of this name hides nothing: Django takes it away
         label="People",
         choices=AttackRun.Data.choices,
         initial=AttackRun.Data.TWIN,
@@ -30,9 +31,17 @@ class StartForm(forms.Form):
         initial=5,
     )
 
-    def __init__(self, *args: object, given: Sequence[Given], whole: Sequence[Given], **more: object) -> None:
-        super().__init__(*args, **more)
-        subject: Any = self.fields["subject"]
+    def __init__(
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        given: Sequence[Given],
+        whole: Sequence[Given],
+        **more: Unpack[FormOptions],
+    ) -> None:
+        super().__init__(data, files, **more)
+        subject = choice_field(self, "subject")
         subject.choices = [
             ("What was given so far", [(each.subject, each.name) for each in given]),
             ("If the whole budget is spent", [(each.subject, each.name) for each in whole]),

@@ -54,7 +54,7 @@ def attack_export(
         return leak_report(original, released, **words)  # the tables cannot be compared: each by itself
 
 
-def to_numbers(export: Export, report: LeakReport, *, compared: int) -> dict[str, Any]:
+def to_numbers(export: Export, report: LeakReport, *, compared: int) -> dict[str, object]:
     """Return a leak report as it is stored: shares, names of columns and words, never a value of a field."""
     attacks = []
     for outcome in report.outcomes:

@@ -3,8 +3,6 @@
 # Names and values enter SQL through sql_name() and sql_text() only.
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,9 +18,9 @@ MOST_PEOPLE = 2_000
 MOST_ATTRIBUTES = 120
 
 
-def attributes_of(schema: Schema) -> list[tuple[str, Any]]:
+def attributes_of(schema: Schema) -> list[tuple[str, object]]:
     """Return yes/no attributes by the public schema: one per declared value of every field but the person's."""
-    found: list[tuple[str, Any]] = []
+    found: list[tuple[str, object]] = []
     for name, column in schema.stored.items():
         if name != schema.person:
             found += [(name, value) for value in column.choices if value is not False]  # of yes or no, yes

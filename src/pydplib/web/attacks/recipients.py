@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
-
-from django.utils import timezone
 
 from pydplib.attack import most_advantage, most_success, surer
 from pydplib.budget.rules import spent
@@ -17,6 +14,7 @@ from pydplib.web.exports.models import Download, Export
 from pydplib.web.exports.releases import AUDIENCE, audiences_of, place_for
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital
+from pydplib.web.projects.allowances import most_of, terms_of
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.words import audience_words
 from pydplib.web.synthetic.models import SyntheticPurchase
@@ -98,12 +96,17 @@ def given_to(project: Project, key: str) -> Given:
     members = [m for m in project.members.select_related("user__hospital") if m.user.hospital.key == key]
     roles = tuple(dict.fromkeys(m.role for m in members))
     ledger = DatabaseLedger()
-    accounts = ledger.accounts(lineage=project.key, recipient=key)
+    # What it has is within the limit of its last payment, whatever the policy gives today.
+    accounts = [
+        (account, limit)
+        for account in ledger.accounts(lineage=project.key, recipient=key)
+        if (limit := ledger.last_limit(lineage=project.key, recipient=key, relation=account.relation)) is not None
+    ]
     entries = ledger.entries(lineage=project.key, recipient=key)
     paid = [entry for entry in entries if entry.kind in ("debit", "share")]
     notes = [str(entry.details.get("note", "")) for entry in entries if entry.kind == "no_dp"]
     hospital = Hospital.objects.filter(key=key).first()
-    budget = _budget_of(project, members)
+    budget = most_of(project, members)
     # One condition on one copy: owners who have a copy as well must not hide this organisation's.
     copies = Download.objects.filter(recipient=key).exclude(role__in=roles_with("edit_policy"))
     exports = Export.objects.filter(project=project, pk__in=copies.values("export"))
@@ -112,28 +115,14 @@ def given_to(project: Project, key: str) -> Given:
         subject=key,
         name=hospital.name if hospital else key,
         roles=roles,
-        epsilon=sum(spent(account.state, account.limit) for account in accounts) / NANO,
-        delta=sum(account.limit.atto_delta for account in accounts) / ATTO,
+        epsilon=sum(spent(account.state, limit) for account, limit in accounts) / NANO,
+        delta=sum(limit.atto_delta for _, limit in accounts) / ATTO,
         questions=len(paid),
         exports=tuple(exports.select_related("snapshot", "project").order_by("released", "id")),
         synthetic=tuple(synthetic.exclude(state=SyntheticPurchase.State.PAYING).order_by("made", "id")),
         unproven=sum(not note.startswith("export ") for note in notes),
-        allowed=None if budget is None else min(project.data_set_budget, budget),
+        allowed=None if budget is None else min(project.data_set_budget, budget.epsilon),
     )
-
-
-def _budget_of(project: Project, members: list[Any]) -> float | None:
-    """Return what an organisation may spend on its questions: the most that one of its places gives."""
-    budgets = []
-    for member in members:
-        try:
-            terms = project.policy.terms(
-                member.role, groups=tuple(member.groups), project=project.key, on=timezone.localdate()
-            )
-        except PolicyError:
-            continue
-        budgets.append((terms.budget or terms.data_set_budget).epsilon)
-    return max(budgets, default=None)
 
 
 def if_all_is_spent(project: Project) -> list[Given]:
@@ -142,10 +131,9 @@ def if_all_is_spent(project: Project) -> list[Given]:
     for audience in audiences_of(project):
         place = place_for(audience)
         try:
-            terms = policy.terms(place.role, groups=place.groups, project=project.key, on=timezone.localdate())
+            budget = terms_of(project, place.role, place.groups, policy=policy).own
         except PolicyError:
             continue
-        budget = terms.budget or terms.data_set_budget
         found.append(
             Given(
                 f"{AUDIENCE}{audience}",

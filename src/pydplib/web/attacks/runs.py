@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
 from django.utils import timezone
+from numpy.typing import NDArray
 
 from pydplib.budget.units import NANO
 from pydplib.errors import PolicyError, PydplibError
@@ -19,15 +21,16 @@ from pydplib.web.auditlog.log import recorded
 from pydplib.web.exports.models import Export
 from pydplib.web.intake.snapshots import published_snapshot, snapshot_schema
 from pydplib.web.people.models import User
-from pydplib.web.projects.fields import current_template
+from pydplib.web.projects.allowances import terms_of
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.policy.fields import current_template
 
 BACKGROUND = True
 """Whether attacks run in a thread of their own; tests let the page wait for them."""
 
 MINUTES = (1, 5, 15)
 _GRACE = 120.0
-_State: Any = AttackRun.State
+_State = AttackRun.State
 
 
 def start(run: AttackRun) -> None:
@@ -71,7 +74,7 @@ def attack(run: AttackRun, claim: jobs.Claim | None = None) -> None:
         log.add("attack.finish", run.key, tables=len(result["tables"]))
 
 
-def _facts(given: Given) -> dict[str, Any]:
+def _facts(given: Given) -> dict[str, object]:
     return {
         "roles": list(given.roles),
         "epsilon": given.epsilon,
@@ -87,7 +90,7 @@ def _facts(given: Given) -> dict[str, Any]:
     }
 
 
-def _statistics(run: AttackRun, given: Given, claim: jobs.Claim, deadline: float) -> dict[str, Any]:
+def _statistics(run: AttackRun, given: Given, claim: jobs.Claim, deadline: float) -> dict[str, object]:
     try:
         people = _people(run)
     except PydplibError as problem:
@@ -103,7 +106,7 @@ def _statistics(run: AttackRun, given: Given, claim: jobs.Claim, deadline: float
     return {"simulated": [simulations.to_numbers(each) for each in found], "missed": words}
 
 
-def _people(run: AttackRun) -> Any:
+def _people(run: AttackRun) -> NDArray[np.bool_]:
     if run.data == AttackRun.Data.REAL:
         return neighbours.published(run.project, seed=simulations.SEED)
     snapshot, template = published_snapshot(run.project), current_template(run.project)
@@ -119,14 +122,16 @@ def _people(run: AttackRun) -> Any:
 def _per_question(project: Project, given: Given) -> float | None:
     """Return the most that one question may cost a recipient in this role: what an attacker would choose."""
     try:
-        terms = project.policy.terms(given.least_trusted, project=project.key, on=timezone.localdate())
+        terms = terms_of(project, given.least_trusted)
     except PolicyError:
         return None
     cap: float | None = terms.epsilon_cap
     return cap
 
 
-def _table(export: Export, earlier: list[Export], given: Given, claim: jobs.Claim, deadline: float) -> dict[str, Any]:
+def _table(
+    export: Export, earlier: list[Export], given: Given, claim: jobs.Claim, deadline: float
+) -> dict[str, object]:
     left = deadline - time.monotonic()
     empty = {"export": export.key, "title": export.title, "attacks": [], "verdicts": [], "notes": [], "compared": 0}
     if left <= 1:

@@ -71,7 +71,7 @@ def _most_even(people: NDArray[np.bool_]) -> NDArray[np.float64]:
     return people[:, int(np.argmin(np.abs(shares - 0.5)))].astype(np.float64)
 
 
-def to_numbers(result: AttackResult) -> dict[str, Any]:
+def to_numbers(result: AttackResult) -> dict[str, object]:
     """Return a result as it is stored: shares, words, and a few details; no cell and no value of a field."""
     values = result.to_dict()
     values["details"] = {name: values["details"][name] for name in _KEPT if name in values["details"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -18,14 +18,14 @@ from pydplib.web.attacks.models import AttackRun
 from pydplib.web.attacks.recipients import given_to_all, if_all_is_spent
 from pydplib.web.auditlog.log import record
 from pydplib.web.jobs import LostClaimError
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 
-_State: Any = AttackRun.State
+_State = AttackRun.State
 
 
 @door("read_log")
 @require_safe
-def attacks(request: HttpRequest) -> HttpResponse:
+def attacks(request: ProjectRequest) -> HttpResponse:
     """Show what every recipient could learn by the guarantees alone, and the runs so far."""
     given, whole = given_to_all(request.project), if_all_is_spent(request.project)
     values = {
@@ -41,7 +41,7 @@ def attacks(request: HttpRequest) -> HttpResponse:
 
 @door("read_log")
 @require_safe
-def assessment(request: Any) -> HttpResponse:
+def assessment(request: ProjectRequest) -> HttpResponse:
     """Show what the impact assessment of the project says, and where to get it."""
     made = assess(request.project)
     values = {
@@ -56,7 +56,7 @@ def assessment(request: Any) -> HttpResponse:
 
 @door("read_log")
 @require_safe
-def assessment_pdf(request: Any) -> HttpResponse:
+def assessment_pdf(request: ProjectRequest) -> HttpResponse:
     """Hand out the impact assessment as PDF."""
     made = assess(request.project)
     try:
@@ -73,7 +73,7 @@ def assessment_pdf(request: Any) -> HttpResponse:
 
 @door("read_log")
 @require_POST
-def attack_start(request: HttpRequest) -> HttpResponse:
+def attack_start(request: ProjectRequest) -> HttpResponse:
     """Begin a run."""
     given, whole = given_to_all(request.project), if_all_is_spent(request.project)
     form = StartForm(request.POST, given=given, whole=whole)
@@ -86,10 +86,10 @@ def attack_start(request: HttpRequest) -> HttpResponse:
 
 @door("read_log", of=AttackRun)
 @require_safe
-def attack(request: HttpRequest) -> HttpResponse:
+def attack(request: TargetRequest[AttackRun]) -> HttpResponse:
     """Show a run: how far it is, or what it found."""
     run: AttackRun = request.target
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "run": run,
         "project": run.project,
         "stalled": runs.is_stalled(run),
@@ -116,7 +116,7 @@ def _table(place: int, table: dict[str, Any]) -> dict[str, Any]:
 
 @door("read_log", of=AttackRun)
 @require_safe
-def attack_progress(request: HttpRequest) -> HttpResponse:
+def attack_progress(request: TargetRequest[AttackRun]) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a run that ended sends the page on."""
     run: AttackRun = request.target
     response = render(request, "attacks/_progress.html", {"run": run})
@@ -127,7 +127,7 @@ def attack_progress(request: HttpRequest) -> HttpResponse:
 
 @door("read_log", of=AttackRun)
 @require_POST
-def attack_run(request: HttpRequest) -> HttpResponse:
+def attack_run(request: TargetRequest[AttackRun]) -> HttpResponse:
     """Go on with a run that was broken off."""
     run: AttackRun = request.target
     if runs.is_stalled(run):
@@ -137,7 +137,7 @@ def attack_run(request: HttpRequest) -> HttpResponse:
 
 @door("read_log", of=AttackRun)
 @require_POST
-def attack_discard(request: HttpRequest) -> HttpResponse:
+def attack_discard(request: TargetRequest[AttackRun]) -> HttpResponse:
     """Forget a run."""
     project = request.project
     try:
@@ -150,7 +150,7 @@ def attack_discard(request: HttpRequest) -> HttpResponse:
 
 @door("read_log", of=AttackRun)
 @require_safe
-def attack_report(request: HttpRequest) -> HttpResponse:
+def attack_report(request: TargetRequest[AttackRun]) -> HttpResponse:
     """Hand out the leak report as one HTML file."""
     run: AttackRun = request.target
     if run.state != _State.DONE:

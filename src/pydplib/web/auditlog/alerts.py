@@ -13,7 +13,7 @@ from pydplib.web.auditlog.words import REFUSING
 REFUSALS = 5
 MINUTES = 10
 DAYS = 7
-"""An alert: this many refusals of one user within so many minutes; shown for so many days."""
+"""An alert: this many refusals of one user within this many minutes; shown for this many days."""
 
 
 @dataclass(frozen=True, slots=True)

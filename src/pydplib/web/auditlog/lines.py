@@ -7,11 +7,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.text import Truncator
 
+from pydplib.web.auditlog.log import HasKey
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.words import NAMED, REFUSING, facts_words, words_of
 from pydplib.web.design.values import short_id
@@ -40,7 +40,7 @@ class LineFilter:
     actions: tuple[str, ...] = ()
 
 
-def lines_of(projects: Collection[str], *, hospital: str = "") -> Any:
+def lines_of(projects: Collection[str], *, hospital: str = "") -> QuerySet[Line]:
     """Return the lines of these projects, and (``hospital``) those of a hospital that belong to no project."""
     wanted = Q(project__in=list(projects))
     if hospital:
@@ -48,7 +48,7 @@ def lines_of(projects: Collection[str], *, hospital: str = "") -> Any:
     return Line.objects.filter(wanted)
 
 
-def has_line(project: Any, action: str, subject: str) -> bool:
+def has_line(project: HasKey, action: str, subject: str) -> bool:
     """Return whether something was already written down about an object of a project."""
     return Line.objects.filter(project=project.key, action=action, subject=subject).exists()
 
@@ -62,7 +62,7 @@ def naming(keys: Collection[str]) -> Q:
     return about
 
 
-def narrow(lines: Any, wanted: LineFilter) -> Any:
+def narrow(lines: QuerySet[Line], wanted: LineFilter) -> QuerySet[Line]:
     """Return the lines that fit a filter, newest first."""
     if wanted.action:
         lines = lines.filter(action=wanted.action)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from django.db import transaction
 
@@ -36,6 +36,22 @@ def _by_token() -> dict[str, str]:
     return {"token": key} if key else {}
 
 
+class HasKey(Protocol):
+    """Something that addresses and lines name by a key, such as a hospital."""
+
+    @property
+    def key(self) -> str:
+        """The key."""
+
+
+class HospitalProject(HasKey, Protocol):
+    """A project: this app is below the one that defines it."""
+
+    @property
+    def hospital(self) -> HasKey:
+        """Whose it is."""
+
+
 @dataclass(slots=True)
 class Log:
     """What is to be written when the change is complete."""
@@ -45,7 +61,7 @@ class Log:
     project: str = ""
     lines: list[Line] = field(default_factory=list)
 
-    def add(self, action: str, subject: object = "", *, project: str | None = None, **details: Any) -> None:
+    def add(self, action: str, subject: object = "", *, project: str | None = None, **details: object) -> None:
         """Note one line; it is written at the end of the transaction.
 
         Args:
@@ -67,7 +83,7 @@ class Log:
 
 
 @contextmanager
-def recorded(actor: object, *, project: Any = None, hospital: Any = None) -> Iterator[Log]:
+def recorded(actor: object, *, project: HospitalProject | None = None, hospital: HasKey | None = None) -> Iterator[Log]:
     """Run a change in one transaction that also writes its lines; either all of it is kept, or nothing.
 
     The lines are written last, so that all writers lock the head of the chain after whatever else
@@ -78,11 +94,12 @@ def recorded(actor: object, *, project: Any = None, hospital: Any = None) -> Ite
         project: The project (with ``.key`` and ``.hospital``), if it is about one.
         hospital: The hospital (with ``.key``); the project's, or else the actor's, if left out.
     """
-    if hospital is None:
-        hospital = project.hospital if project is not None else getattr(actor, "hospital", None)
+    whose: object = hospital
+    if whose is None:
+        whose = project.hospital if project is not None else getattr(actor, "hospital", None)
     log = Log(
         actor=getattr(actor, "username", None) or str(actor),
-        hospital=getattr(hospital, "key", "") or "",
+        hospital=getattr(whose, "key", "") or "",
         project=getattr(project, "key", "") or "",
     )
     with transaction.atomic():
@@ -104,7 +121,9 @@ def append(lines: list[Line]) -> None:
     head.save(update_fields=["number", "hash"])
 
 
-def record(actor: object, action: str, subject: object = "", *, project: Any = None, **details: Any) -> None:
+def record(
+    actor: object, action: str, subject: object = "", *, project: HospitalProject | None = None, **details: Any
+) -> None:
     """Write one line that goes with no other change: a look, a refusal, a sign-in."""
     with recorded(actor, project=project) as log:
         log.add(action, subject, **details)

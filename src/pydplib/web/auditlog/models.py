@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.db import models
 
@@ -14,7 +14,7 @@ from pydplib.budget.keys import canonical_json, sha256_hex
 class Line(models.Model):
     """What somebody did. Never changed, never deleted: a trigger of the database refuses both.
 
-    Hospital and project are plain texts, not foreign keys: a line outlives what it speaks of.
+    Hospital and project are plain texts, not foreign keys: a line outlives what it is about.
     """
 
     number = models.PositiveBigIntegerField(primary_key=True)
@@ -57,9 +57,9 @@ class Line(models.Model):
         return sha256_hex(self.body)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """The details as values."""
-        values: dict[str, Any] = json.loads(self.details)
+        values: dict[str, object] = json.loads(self.details)
         return values
 
 

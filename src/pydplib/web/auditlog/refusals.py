@@ -8,9 +8,8 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any
 
-from pydplib.web.auditlog.log import record
+from pydplib.web.auditlog.log import HospitalProject, record
 
 LINES = 20
 """Refusals of one user in one project that are lines of their own, per window."""
@@ -24,8 +23,8 @@ class _Count:
     """How often somebody was refused in a window, and by what the line that counts the rest is written."""
 
     began: float
-    actor: Any
-    project: Any
+    actor: object
+    project: HospitalProject | None
     seen: int = 0
     further: int = 0
 
@@ -34,7 +33,7 @@ _counts: dict[tuple[str, str], _Count] = {}
 _lock = threading.Lock()
 
 
-def note(actor: Any, action: str, subject: str, *, project: Any, reason: str) -> None:
+def note(actor: object, action: str, subject: str, *, project: HospitalProject | None, reason: str) -> None:
     """Write a refusal down, or count it if this user was refused often in the last minutes.
 
     Args:

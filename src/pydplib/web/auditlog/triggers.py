@@ -6,7 +6,8 @@ SQLite alters a table by making a new one, without triggers: a migration that al
 
 from __future__ import annotations
 
-from typing import Any
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
 
 TABLE = "auditlog_line"
 
@@ -26,13 +27,13 @@ _POSTGRES = (
 )
 
 
-def add_triggers(apps: Any, schema_editor: Any) -> None:
+def add_triggers(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Make the table append-only, in the words of the database at hand."""
     statements = {"sqlite": _SQLITE, "postgresql": _POSTGRES}[schema_editor.connection.vendor]
     for statement in statements:
         schema_editor.execute(statement)
 
 
-def add_head(apps: Any, schema_editor: Any) -> None:
+def add_head(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Insert the one row that writers take turns at."""
     apps.get_model("auditlog", "Head").objects.create(id=1)

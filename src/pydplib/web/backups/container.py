@@ -119,7 +119,7 @@ class _ContainerReader(io.RawIOBase):
 
 
 def draft_of(path: Path) -> Path:
-    """Return where this process writes a backup until it is whole: a hidden file beside it."""
+    """Return where this process writes a backup until it is whole: a hidden file next to it."""
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
@@ -129,7 +129,7 @@ def write_container(path: Path, passphrase: str | None) -> Iterator[IO[bytes]]:
     if passphrase is not None and len(passphrase) < _SHORTEST:
         raise ParameterError(f"A passphrase has at least {_SHORTEST} characters; a sentence is better.")
     draft = draft_of(path)
-    head: dict[str, Any] = {"encrypted": passphrase is not None}
+    head: dict[str, object] = {"encrypted": passphrase is not None}
     salt, prefix = os.urandom(16), os.urandom(7)
     if passphrase is not None:
         head |= {"salt": base64.b64encode(salt).decode(), "prefix": base64.b64encode(prefix).decode()}
@@ -167,7 +167,7 @@ def read_container(path: Path, passphrase: str | None) -> Iterator[IO[bytes]]:
             if passphrase is None:
                 raise ParameterError("This backup is encrypted: give its passphrase.")
             try:
-                salt, prefix = base64.b64decode(head["salt"]), base64.b64decode(head["prefix"])
+                salt, prefix = base64.b64decode(str(head["salt"])), base64.b64decode(str(head["prefix"]))
             except (KeyError, ValueError, TypeError):
                 raise DataError("The backup is damaged.") from None
             sealer = Sealer(make_key(passphrase, salt), prefix, first)
@@ -181,7 +181,7 @@ def _opened(path: Path) -> IO[bytes]:
         raise DataError(f"'{path.name}' cannot be read. Check its name and rights.") from None
 
 
-def _head_of(file: IO[bytes]) -> tuple[bytes, dict[str, Any]]:
+def _head_of(file: IO[bytes]) -> tuple[bytes, dict[str, object]]:
     magic = file.read(len(MAGIC))
     line = file.readline(_MOST_HEAD)
     try:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, TypedDict
 
 from pydplib.errors import DataError, EngineError, ParameterError
 from pydplib.web.backups.backup import EXPORTED, MANIFEST, POSTGRES, SQLITE
@@ -55,8 +55,8 @@ def check_free(home: Path, *, force: bool) -> None:
 
 
 @contextmanager
-def unpacked(path: Path, home: Path, passphrase: str | None) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield a folder beside the home with the files of a backup, sums verified, and what the backup says of itself."""
+def unpacked(path: Path, home: Path, passphrase: str | None) -> Iterator[tuple[Path, Manifest]]:
+    """Yield a folder next to the home with the files of a backup, sums verified, and what the backup says of itself."""
     home.parent.mkdir(parents=True, exist_ok=True)
     work = home.parent / f".{home.name}.restore-{secrets.token_hex(4)}"
     work.mkdir(mode=0o700)
@@ -123,7 +123,17 @@ def _put(work: Path, home: Path) -> Path | None:
     return aside
 
 
-def _unpack(stream: Any, work: Path) -> dict[str, str]:
+class Manifest(TypedDict):
+    """What a backup says of itself."""
+
+    made: str
+    database: str
+    sha256: dict[str, str]
+    audit_lines: int
+    audit_hash: str
+
+
+def _unpack(stream: IO[bytes], work: Path) -> dict[str, str]:
     for name in ("keys", "keys/receipts", "snapshots", "exports"):
         (work / name).mkdir(mode=0o700)
     sums: dict[str, str] = {}
@@ -146,7 +156,7 @@ def _unpack(stream: Any, work: Path) -> dict[str, str]:
     return sums
 
 
-def _written(source: Any, target: Path) -> str:
+def _written(source: IO[bytes], target: Path) -> str:
     digest = hashlib.sha256()
     with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
         while chunk := source.read(2**20):
@@ -157,9 +167,9 @@ def _written(source: Any, target: Path) -> str:
     return digest.hexdigest()
 
 
-def _checked(work: Path, sums: dict[str, str]) -> dict[str, Any]:
+def _checked(work: Path, sums: dict[str, str]) -> Manifest:
     try:
-        about: dict[str, Any] = json.loads((work / MANIFEST).read_text())
+        about: Manifest = json.loads((work / MANIFEST).read_text())
         expected = dict(about["sha256"])
         known = about["database"] in expected and isinstance(about["audit_lines"], int) and about["made"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -182,7 +192,7 @@ def _into_postgres(url: str, dump: Path, *, force: bool) -> None:
     restore_postgres(postgres_database(url), dump, clean=bool(row and row[0]))
 
 
-def _verified(about: dict[str, Any], *, exact: bool) -> int:
+def _verified(about: Manifest, *, exact: bool) -> int:
     from django.db import connection
 
     from pydplib.web.auditlog.verification import verify

@@ -9,6 +9,7 @@ from pydplib.budget.units import NANO
 from pydplib.release.accounts import find_account
 from pydplib.web.dashboards.models import AUDIENCES
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.projects.allowances import limit_of
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.words import DASHBOARD
 
@@ -24,14 +25,14 @@ class DashboardPurse:
 
 
 def purses(project: Project) -> list[DashboardPurse]:
-    """Return the budget of every audience that the policy speaks of."""
+    """Return the budget of every audience that the policy is about."""
     ledger = DatabaseLedger()
     found = []
     for audience, title in AUDIENCES:
-        total = project.dashboard_budget(audience)
-        if total is None:
+        limit = limit_of(project, f"{DASHBOARD}{audience}")
+        if limit is None:
             continue
         account = find_account(ledger, project.key, f"{DASHBOARD}{audience}")
-        used = 0 if account is None else spent(account.state, account.limit)
-        found.append(DashboardPurse(audience, title, used / NANO, total))
+        used = 0 if account is None else spent(account.state, limit)
+        found.append(DashboardPurse(audience, title, used / NANO, limit.nano_epsilon / NANO))
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 from django.conf import settings
@@ -181,7 +180,7 @@ def _answered(
     return made
 
 
-def _paper(dashboard: Dashboard, figure: Figure, session: Session, snapshot: Snapshot) -> dict[str, Any]:
+def _paper(dashboard: Dashboard, figure: Figure, session: Session, snapshot: Snapshot) -> dict[str, object]:
     """Return a paper-mode figure at the audience's noise factor, drawn once; the ledger says that it has no DP."""
     factor = ROLES[dashboard.audience].noise_factor
     assert factor is not None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from pydplib.web.dashboards import plans
 from pydplib.web.dashboards.editions import count_records, publish
 from pydplib.web.dashboards.prices import bill_for
+from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project
 
 _FIGURES = ("2", "3", "4", "5", "reports-by-year", "age-by-year")
@@ -33,7 +33,7 @@ DASHBOARDS: tuple[tuple[str, str, str, tuple[str, ...], dict[str, float]], ...] 
 would blur away, and for the large tables, whose price would follow a noisy number of records past the budget."""
 
 
-def publish_examples(owner: Any, project: Project, *, step: Callable[[str], None] = lambda _: None) -> None:
+def publish_examples(owner: User, project: Project, *, step: Callable[[str], None] = lambda _: None) -> None:
     """Make and publish a dashboard for each audience; calls ``step`` with the title of each."""
     for audience, title, intro, names, prices in DASHBOARDS:
         step(title)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Unpack
 
 from django import forms
 
@@ -12,6 +13,8 @@ from pydplib.schema import Schema
 from pydplib.web.analyses.offers import titles_of
 from pydplib.web.analyses.questions import build_question, check_cells, kind_choices
 from pydplib.web.dashboards.models import AUDIENCES
+from pydplib.web.dashboards.plans import FigureChoice
+from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
 
 _NUMBER = {"step": "any", "class": "short", "inputmode": "decimal"}
 
@@ -51,15 +54,24 @@ class PickForm(forms.Form):
     paper = forms.MultipleChoiceField(label="Paper mode", required=False, widget=forms.CheckboxSelectMultiple)
     analysis = forms.ChoiceField(label="An analysis of your organisation", required=False)
 
-    def __init__(self, *args: object, ready: Any, paper: Any, analyses: Any, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        ready: Sequence[FigureChoice],
+        paper: Sequence[FigureChoice],
+        analyses: Sequence[tuple[str, str]],
+        **kwargs: Unpack[FormOptions],
+    ) -> None:
+        super().__init__(data, files, **kwargs)
         for name, choices in (("ready", ready), ("paper", paper)):
             if choices:
-                self.fields[name].choices = [(c.name, f"{c.label}: {c.title}. {c.hint}") for c in choices]
+                choice_field(self, name).choices = [(c.name, f"{c.label}: {c.title}. {c.hint}") for c in choices]
             else:
                 del self.fields[name]
         if analyses:
-            self.fields["analysis"].choices = [("", "None"), *((key, words) for key, words in analyses)]
+            choice_field(self, "analysis").choices = [("", "None"), *((key, words) for key, words in analyses)]
         else:
             del self.fields["analysis"]
         if "paper" in self.fields:
@@ -75,8 +87,10 @@ class FigureQuestionForm(forms.Form):
     by2 = forms.ChoiceField(label="And by", required=False)
     title = forms.CharField(label="Title", max_length=120, required=False)
 
-    def __init__(self, *args: object, schema: Schema, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, data: Posted = None, files: Files = None, *, schema: Schema, **kwargs: Unpack[FormOptions]
+    ) -> None:
+        super().__init__(data, files, **kwargs)
         self.schema = schema
         titles = titles_of(schema)
         fields = [("", "–")] + [
@@ -85,9 +99,9 @@ class FigureQuestionForm(forms.Form):
             if column.can_be_asked and name != schema.person
         ]
         for name in ("field", "by1", "by2"):
-            self.fields[name].choices = fields
+            choice_field(self, name).choices = fields
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Make the question; what does not fit together is said in words."""
         values = super().clean() or {}
         if self.errors:

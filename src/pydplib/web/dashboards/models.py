@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from pydplib.policy import ROLES
 from pydplib.web.people.models import new_key
+from pydplib.web.projects.models import Project
 from pydplib.web.projects.words import DASHBOARD
 
 AUDIENCES = [(role.name, role.title) for role in ROLES.values() if "ask" in role.powers]
@@ -76,8 +77,8 @@ class Figure(models.Model):
         ordering = ("position", "id")
 
     @property
-    def project(self) -> Any:
-        """The project, for the door."""
+    def project(self) -> Project:
+        """The project, for the permission."""
         return self.dashboard.project
 
 

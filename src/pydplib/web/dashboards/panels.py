@@ -8,6 +8,9 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pydplib import plot
 from pydplib.plot.recipes.sound import SOUND_FIGURES, guarantee_of
 from pydplib.policy import ROLES, Policy
@@ -25,10 +28,11 @@ from pydplib.web.dashboards.plans import PAPER_FIELDS, paper_output
 from pydplib.web.dashboards.prices import label_for
 from pydplib.web.ledger.models import Payment
 from pydplib.web.people.models import User
-from pydplib.web.projects.fields import project_fields
-from pydplib.web.projects.flows import decide
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.policy.fields import project_fields
+from pydplib.web.projects.policy.flows import decide
 from pydplib.web.projects.words import plain
+from pydplib.web.reporting.models import TemplateVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class Panel:
         title: What it shows.
         label: What the paper calls it.
         figure: The drawing; none if the policy has closed it since.
-        columns: Heads of the table twin.
+        columns: Heads of its table.
         rows: Its rows.
         cost: What it cost, for all of the audience together.
         receipts: Keys of the releases.
@@ -52,8 +56,8 @@ class Panel:
     title: str
     label: str
     figure: plot.Figure | None = None
-    columns: list[Any] = field(default_factory=list)
-    rows: list[list[Any]] = field(default_factory=list)
+    columns: list[object] = field(default_factory=list)
+    rows: list[list[object]] = field(default_factory=list)
     cost: str = ""
     receipts: tuple[str, ...] = ()
     paper: bool = False
@@ -101,22 +105,22 @@ def offer_of(edition: Edition, user: User, place: Member) -> SharedOffer | None:
 
 
 def panels_of(
-    edition: Edition, place: Member, *, waiting: Iterable[str] = (), originals_for: Any = None
+    edition: Edition, place: Member, *, waiting: Iterable[str] = (), originals_for: User | None = None
 ) -> list[Panel]:
-    """Return the figures of an edition, each let through by the policy's door as it is today.
+    """Return the figures of an edition, each let through by the policy as it is today.
 
     Args:
         edition: What was published.
         place: The viewer's role as it counts now.
         waiting: Releases that the viewer's organisation has not paid for: figures with one of them stay closed.
-        originals_for: The owner who looks at the originals beside; every look is logged. None for everybody else.
+        originals_for: The owner who looks at the originals next to them; every look is logged. None for everybody else.
     """
     shown = list(edition.shown.all())
     keys = {key for item in shown for key in item.answers}
     answers = {item.key: item for item in Analysis.objects.filter(key__in=keys).select_related("project")}
     project, schema = edition.dashboard.project, Schema.from_json(edition.snapshot.schema)
     policy, known = project.policy, project_fields(project)
-    exact: dict[str, Any] = {}
+    exact: dict[str, NDArray[np.float64]] = {}
     if originals_for is not None:
         record(originals_for, "dashboard.originals", edition.dashboard.key, project=project)
         exact = {key: look_at_original(originals_for, answers[key]) for key in sorted(keys)}
@@ -146,7 +150,11 @@ def _denied(answers: Iterable[Analysis], place: Member, policy: Policy, schema: 
 
 
 def _panel(
-    item: Shown, answers: list[Analysis], exact: Mapping[str, Any], facts: dict[str, Any], version: Any
+    item: Shown,
+    answers: list[Analysis],
+    exact: Mapping[str, NDArray[np.float64]],
+    facts: dict[str, Any],
+    version: TemplateVersion,
 ) -> Panel:
     payloads = tuple(answer_bytes(answer) for answer in answers)
     drawing: Mapping[str, Any]
@@ -160,19 +168,27 @@ def _panel(
 
 
 @lru_cache(maxsize=256)
-def _drawing(kind: str, name: str, title: str, payloads: tuple[bytes, ...], version: object) -> Mapping[str, object]:
+def _drawing(
+    kind: str, name: str, title: str, payloads: tuple[bytes, ...], version: TemplateVersion
+) -> Mapping[str, object]:
     """Return the drawing of released values, made once: it is the same whoever looks and how often."""
     releases = [Release.from_json(payload) for payload in payloads]
     return MappingProxyType(_draw(kind, name, title, releases, version, None))
 
 
 def _draw(
-    kind: str, name: str, title: str, releases: list[Release], version: Any, originals: list[Any] | None
+    kind: str,
+    name: str,
+    title: str,
+    releases: list[Release],
+    version: TemplateVersion,
+    originals: list[NDArray[np.float64]] | None,
 ) -> dict[str, Any]:
     """Return figure and table of released values; ``version`` is the template that has the words for their codes."""
     if kind == "ready":
         drawn = SOUND_FIGURES[name].draw(releases, originals)
-        figure, columns, rows = drawn.figure, list(drawn.table.columns), [list(row) for row in drawn.table.rows]
+        figure, rows = drawn.figure, [list(row) for row in drawn.table.rows]
+        columns: list[object] = list(drawn.table.columns)
     else:
         original = None if originals is None else originals[0]
         shown = in_words(releases[0], version.template)

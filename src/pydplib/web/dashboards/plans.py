@@ -23,9 +23,9 @@ from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure, Kind
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot, snapshot_schema
 from pydplib.web.people.models import User
-from pydplib.web.projects.fields import current_template
-from pydplib.web.projects.flows import flow_for
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.policy.fields import current_template
+from pydplib.web.projects.policy.flows import flow_for
 
 PAPER_FIELDS = {name: spec.fields for name, spec in CATALOGUE.items() if spec.query_type != 4}
 """The figures in paper mode, and the columns that each reads."""
@@ -65,7 +65,7 @@ def ready_made(schema: Schema | None) -> list[FigureChoice]:
 
 
 def paper_output(audience: str) -> Output:
-    """Return what a paper-mode figure is to the door: noisy records at the audience's noise factor, no guarantee."""
+    """Return what a paper-mode figure is to the policy: noisy records at the audience's noise factor, no guarantee."""
     factor = ROLES[audience].noise_factor
     assert factor is not None
     return Output(label_of_noise_factor(factor), paper_mode=True)
@@ -101,7 +101,7 @@ def paper_mode(project: Project, audience: str, schema: Schema | None) -> list[F
 
 
 def own_analyses(project: Project, snapshot: Snapshot | None) -> list[Analysis]:
-    """Return what the own organisation has asked of the published snapshot."""
+    """Return what their own organisation has asked of the published snapshot."""
     if snapshot is None:
         return []
     own = Analysis.objects.filter(project=project, recipient=project.hospital.key, snapshot=snapshot.key)
@@ -155,7 +155,7 @@ def add_question(
 
 
 def add_analysis(actor: User, dashboard: Dashboard, key: str) -> int:
-    """Put an answered question of the own organisation on the plan, at the price it was answered for.
+    """Put an answered question of their own organisation on the plan, at the price it was answered for.
 
     The audience gets the same bytes: its account pays, the data set's does not pay again.
     """

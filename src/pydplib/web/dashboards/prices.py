@@ -7,32 +7,28 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from django.utils import timezone
-
 from pydplib.budget.keys import canonical_json
 from pydplib.budget.ledger import Quote
-from pydplib.budget.rules import Limit, State
-from pydplib.budget.units import ATTO, NANO, ceil_units, show_nano
+from pydplib.budget.units import NANO, ceil_units, show_nano
 from pydplib.errors import PolicyError, PydplibError, QuestionError
-from pydplib.guarantee import ApproxDP
 from pydplib.plot.catalogue import CATALOGUE
 from pydplib.plot.recipes.sound import SOUND_FIGURES
 from pydplib.policy import ROLES
 from pydplib.release import Price, Question, Session
-from pydplib.release.accounts import find_account
 from pydplib.release.facts import Facts
 from pydplib.release.prices import Accuracy
 from pydplib.schema import Schema
 from pydplib.web.analyses.offers import titles_of
 from pydplib.web.analyses.questions import title_of
-from pydplib.web.analyses.sessions import follow_policy, public_facts
-from pydplib.web.dashboards.models import Dashboard, Figure, Kind
+from pydplib.web.analyses.sessions import public_facts
+from pydplib.web.dashboards.models import Dashboard, Figure, Kind, Shown
 from pydplib.web.dashboards.plans import PAPER_FIELDS, paper_output
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import load_snapshot, published_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
-from pydplib.web.projects.flows import flow_for
+from pydplib.web.projects.allowances import limit_of, terms_of
 from pydplib.web.projects.models import Member
+from pydplib.web.projects.policy.flows import flow_for
 from pydplib.web.projects.words import plain
 
 OWNER_SIZE = Fraction(1, 10)
@@ -169,20 +165,20 @@ class Bill:
 
 
 def asked_by(figure: Figure, schema: Schema) -> tuple[tuple[Question, Accuracy], ...]:
-    """Return the questions of a figure and how accurate they shall be."""
+    """Return the questions of a figure and how accurate they should be."""
     noise = Accuracy() if figure.nano_epsilon is None else Accuracy(epsilon=figure.nano_epsilon / NANO)
     if figure.kind == Kind.READY:
         return tuple((question, noise) for question in SOUND_FIGURES[figure.name].ask(schema))
-    if figure.kind == Kind.QUESTION:
+    if figure.kind == Kind.QUESTION and figure.question is not None:
         return ((Question.from_dict(figure.question), noise),)
     return ()
 
 
-def title_for(figure: Any, schema: Schema | None) -> str:
+def title_for(figure: Figure | Shown, schema: Schema | None) -> str:
     """Return what a figure shows, in words."""
     if figure.title:
         return str(figure.title)
-    if figure.kind == Kind.QUESTION:
+    if isinstance(figure, Figure) and figure.kind == Kind.QUESTION and figure.question is not None:
         titles = {} if schema is None else titles_of(schema)
         return title_of(figure.question, titles)
     if figure.kind == Kind.PAPER:
@@ -190,8 +186,8 @@ def title_for(figure: Any, schema: Schema | None) -> str:
     return SOUND_FIGURES[figure.name].title
 
 
-def label_for(figure: Any) -> str:
-    """Return what the paper calls a figure, or that it is a question of the own."""
+def label_for(figure: Figure | Shown) -> str:
+    """Return what the paper calls a figure, or that it is a question of their own."""
     if figure.kind == Kind.PAPER:
         return CATALOGUE[figure.name].label
     return "Question" if figure.kind == Kind.QUESTION else SOUND_FIGURES[figure.name].label
@@ -207,27 +203,20 @@ def open_for(dashboard: Dashboard, *, preview: bool) -> tuple[Session, Snapshot]
     snapshot = published_snapshot(project)
     if snapshot is None:
         raise PolicyError("No snapshot is published yet: publish one first, dashboards show nothing else.")
-    epsilon = project.dashboard_budget(dashboard.audience)
-    if epsilon is None:
+    limit = limit_of(project, dashboard.recipient)
+    if limit is None:
         raise PolicyError("No row of the policy mentions this audience, so it gets no dashboards.")
     ledger = DatabaseLedger()
     ledger.check_sound()
-    delta = Fraction(str(project.policy.delta_for(Schema.from_json(snapshot.schema).size)))
-    account = find_account(ledger, project.key, dashboard.recipient)
-    if account is not None:
-        delta = Fraction(account.limit.atto_delta, ATTO)
-    budget = ApproxDP(epsilon, float(delta))
-    if account is not None and not preview and Limit.of(budget).nano_epsilon != account.limit.nano_epsilon:
-        ledger.change_limit(lineage=project.key, recipient=dashboard.recipient, limit=budget, by="policy")
     size_epsilon = snapshot.size_epsilon
-    terms = project.policy.terms(dashboard.audience, project=project.key, on=timezone.localdate())
+    terms = terms_of(project, dashboard.audience)
     if size_epsilon is None and terms.epsilon_cap is None:
         size_epsilon = float(OWNER_SIZE)  # no cap to take a part of
     session = Session(
         public_facts(snapshot) if preview else load_snapshot(snapshot),
         recipient=dashboard.recipient,
         role=dashboard.audience,
-        budget=budget,
+        budget=limit.guarantee,
         ledger=ledger,
         policy=project.policy,
         purpose=project.purpose,
@@ -237,8 +226,6 @@ def open_for(dashboard: Dashboard, *, preview: bool) -> tuple[Session, Snapshot]
         show_data_set=False,  # the bill counts both budgets itself
         preview=preview,
     )
-    if not preview:
-        follow_policy(ledger, session)
     return session, snapshot
 
 
@@ -258,14 +245,13 @@ def bill_for(dashboard: Dashboard) -> Bill:
         lines = tuple(replace(line, in_page=_is_in(line.figure, together, schema)) for line in lines)
     costs = [price.cost for line in lines for price in line.prices or () if not price.free and not line.in_page]
     costs += [] if page is None or page.price.free else [page.price.cost]
-    budget = dashboard.project.dashboard_budget(dashboard.audience) or 0.0
     return Bill(
         snapshot=snapshot,
         lines=lines,
         size=ceil_units(session.size_epsilon or Fraction(0), NANO) if needs_size else None,
         page=page,
-        own=Quote.of(*_account(session, session.recipient, budget), *costs),
-        whole=Quote.of(*_account(session, None, dashboard.project.data_set_budget), *costs),
+        own=session.quote(*costs),
+        whole=session.quote_data_set(*costs),
     )
 
 
@@ -327,7 +313,7 @@ def _line(dashboard: Dashboard, figure: Figure, session: Session, seen: set[str]
     try:
         asked = asked_by(figure, schema)
         if not asked:
-            return BillLine(**facts, problem=f"{facts['title']}: the snapshot has not its fields.")
+            return BillLine(**facts, problem=f"{facts['title']}: the snapshot lacks the fields it needs.")
         if needs_size:
             for question, noise in asked if session.cap is not None else ():
                 session.price(question, **noise.options())  # whether the policy opens it can be told already
@@ -337,7 +323,7 @@ def _line(dashboard: Dashboard, figure: Figure, session: Session, seen: set[str]
         return BillLine(**facts, problem=f"{facts['title']}: {plain(str(error))}")
 
 
-def _new_prices(asked: Any, session: Session, seen: set[str]) -> Iterator[Price]:
+def _new_prices(asked: Iterable[tuple[Question, Accuracy]], session: Session, seen: set[str]) -> Iterator[Price]:
     for question, noise in asked:
         name = canonical_json({"question": question.canonical(session.table.schema), "noise": noise.options()})
         if name not in seen:
@@ -348,21 +334,12 @@ def _new_prices(asked: Any, session: Session, seen: set[str]) -> Iterator[Price]
 def _paper_problem(dashboard: Dashboard, figure: Figure, schema: Schema) -> str:
     fields = PAPER_FIELDS[figure.name]
     if not set(fields) <= set(schema.columns):
-        return f"{title_for(figure, schema)}: the snapshot has not its fields."
+        return f"{title_for(figure, schema)}: the snapshot lacks the fields it needs."
     place = Member.as_role(dashboard.audience)
     decision = flow_for(
         dashboard.project, place, paper_output(dashboard.audience), purpose=dashboard.project.purpose, fields=fields
     )
     return "" if decision else f"{title_for(figure, schema)}: {plain(decision.reason)}"
-
-
-def _account(session: Session, recipient: str | None, epsilon: float) -> tuple[State, Limit]:
-    account = find_account(session.ledger, session.lineage, recipient)
-    if account is None:
-        delta = session.policy.delta_for(session.table.schema.size)
-        return State(), Limit.of(ApproxDP(epsilon, delta))
-    limit = Limit.of(ApproxDP(epsilon, float(Fraction(account.limit.atto_delta, ATTO))))
-    return account.state, limit
 
 
 def noise_words(audience: str) -> str:

@@ -1,11 +1,9 @@
-"""Pages: dashboards as their audience sees them; for the owner the originals beside."""
+"""Pages: dashboards as their audience sees them; for the owner with the originals next to them."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -16,18 +14,20 @@ from pydplib.web.dashboards.models import Dashboard
 from pydplib.web.dashboards.panels import audience_title, can_view, offer_of, panels_of, releases_for, visible
 from pydplib.web.dashboards.prices import noise_words
 from pydplib.web.design.forms import seen
+from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot
-from pydplib.web.projects.permissions import door
+from pydplib.web.people.models import User
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 
 
 @door("ask")
 @require_safe
-def dashboards(request: HttpRequest) -> HttpResponse:
+def dashboards(request: ProjectRequest) -> HttpResponse:
     """List the dashboards of the viewer's audience; for owners all, and who has which budget."""
     edits = request.member.can("edit_policy")
     found = visible(request.project, request.member)
     current = published_snapshot(request.project)
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "project": request.project,
         "edits": edits,
         "published": current is not None,
@@ -40,14 +40,14 @@ def dashboards(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=Dashboard)
 @require_safe
-def dashboard(request: HttpRequest) -> HttpResponse:
+def dashboard(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Show the published edition: what the reader's organisation has paid for, and the price of the rest."""
     return render(request, "dashboards/dashboard.html", _page(request))
 
 
 @door("ask", of=Dashboard)
 @require_POST
-def receive_figures(request: HttpRequest) -> HttpResponse:
+def receive_figures(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Pay for the figures from the reader's organisation's budget, once."""
     item: Dashboard = request.target
     edition = item.edition
@@ -61,12 +61,12 @@ def receive_figures(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Dashboard)
 @require_POST
-def originals(request: HttpRequest) -> HttpResponse:
-    """Show an owner the exact values beside the released ones; logged, and never stored."""
+def originals(request: TargetRequest[Dashboard]) -> HttpResponse:
+    """Show an owner the exact values next to the released ones; logged, and never stored."""
     return render(request, "dashboards/dashboard.html", _page(request, originals_for=request.user))
 
 
-def _page(request: HttpRequest, *, originals_for: Any = None) -> dict[str, Any]:
+def _page(request: TargetRequest[Dashboard], *, originals_for: User | None = None) -> dict[str, object]:
     item: Dashboard = request.target
     if not can_view(item, request.member):
         raise Http404
@@ -75,7 +75,7 @@ def _page(request: HttpRequest, *, originals_for: Any = None) -> dict[str, Any]:
         raise ParameterError("Nothing is published here, so there is no original to look at.")
     edits = request.member.can("edit_policy")
     current = published_snapshot(item.project)
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "project": item.project,
         "item": item,
         "edition": edition,
@@ -95,7 +95,7 @@ def _page(request: HttpRequest, *, originals_for: Any = None) -> dict[str, Any]:
     return values
 
 
-def _entry(item: Dashboard, current: Any) -> dict[str, Any]:
+def _entry(item: Dashboard, current: Snapshot | None) -> dict[str, object]:
     edition = item.edition
     return {
         "item": item,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -19,18 +17,18 @@ from pydplib.web.dashboards.forms import BudgetForm, DashboardForm, FigureQuesti
 from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure
 from pydplib.web.dashboards.panels import audience_title
 from pydplib.web.dashboards.prices import bill_for, noise_words, title_for
-from pydplib.web.design.forms import seen
+from pydplib.web.design.forms import Posted, seen
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.projects.changes import noting_refusals
-from pydplib.web.projects.permissions import door
-from pydplib.web.projects.requests import propose_budget
-from pydplib.web.projects.rules import is_raise, lower_dashboard_budget
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.policy.rules import is_raise, lower_dashboard_budget
+from pydplib.web.projects.requests.submissions import propose_budget
 from pydplib.web.projects.words import DASHBOARD
 
 
 @door("edit_policy")
 @require_http_methods(["GET", "HEAD", "POST"])
-def new_dashboard(request: HttpRequest) -> HttpResponse:
+def new_dashboard(request: ProjectRequest) -> HttpResponse:
     """Make a dashboard; the ready-made figures are put on it at once where the template has their fields."""
     project = request.project
     form = DashboardForm(request.POST or None)
@@ -51,7 +49,7 @@ def new_dashboard(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Dashboard)
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: HttpRequest) -> HttpResponse:
+def edit(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Show the plan with the price of every figure; a POST changes title and introduction."""
     item: Dashboard = request.target
     form = WordsForm(request.POST or None, initial={"title": item.title, "intro": item.intro})
@@ -64,7 +62,7 @@ def edit(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Dashboard)
 @require_POST
-def pick(request: HttpRequest) -> HttpResponse:
+def pick(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Put ready-made or paper-mode figures, or an analysis, on the plan."""
     item: Dashboard = request.target
     form = _pick_form(item, request.POST)
@@ -81,7 +79,7 @@ def pick(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Dashboard)
 @require_POST
-def question(request: HttpRequest) -> HttpResponse:
+def question(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Put a question of the owner's own on the plan."""
     item: Dashboard = request.target
     schema = plans.schema_of(item.project)
@@ -97,7 +95,7 @@ def question(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Figure)
 @require_POST
-def figure_move(request: HttpRequest, way: str) -> HttpResponse:
+def figure_move(request: TargetRequest[Figure], way: str) -> HttpResponse:
     """Move a figure up or down."""
     if way not in ("up", "down"):
         raise Http404
@@ -107,7 +105,7 @@ def figure_move(request: HttpRequest, way: str) -> HttpResponse:
 
 @door("edit_policy", of=Figure)
 @require_POST
-def figure_price(request: HttpRequest) -> HttpResponse:
+def figure_price(request: TargetRequest[Figure]) -> HttpResponse:
     """Choose what each question of a figure costs; empty for the audience's noise factor."""
     form = PriceForm(request.POST)
     if not form.is_valid():
@@ -118,7 +116,7 @@ def figure_price(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Figure)
 @require_POST
-def figure_remove(request: HttpRequest) -> HttpResponse:
+def figure_remove(request: TargetRequest[Figure]) -> HttpResponse:
     """Take a figure off the plan."""
     plans.remove_figure(request.user, request.target)
     return redirect("dashboard_edit", key=request.target.dashboard.key)
@@ -126,7 +124,7 @@ def figure_remove(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Dashboard)
 @require_POST
-def count(request: HttpRequest) -> HttpResponse:
+def count(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Buy the noisy number of records for the audience: prices are made from it."""
     count_records(request.user, request.target)
     messages.success(request, "The records are counted: every figure has its price now.")
@@ -135,7 +133,7 @@ def count(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Dashboard)
 @require_POST
-def publish_now(request: HttpRequest) -> HttpResponse:
+def publish_now(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Pay and publish, at the price that the page showed."""
     publish(request.user, request.target, agreed=seen(request, "agreed"), after=seen(request, "after"))
     messages.success(
@@ -146,7 +144,7 @@ def publish_now(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Dashboard)
 @require_POST
-def take_back(request: HttpRequest) -> HttpResponse:
+def take_back(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Withdraw it; a plan that was never published goes."""
     item: Dashboard = request.target
     if plans.withdraw(request.user, item):
@@ -158,7 +156,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
-def dashboard_budget(request: HttpRequest, audience: str) -> HttpResponse:
+def dashboard_budget(request: ProjectRequest, audience: str) -> HttpResponse:
     """Make the budget of an audience's dashboards smaller, or propose a larger one to the other owners."""
     project = request.project
     now = project.dashboard_budget(audience) if audience in dict(AUDIENCES) else None
@@ -195,10 +193,17 @@ def dashboard_budget(request: HttpRequest, audience: str) -> HttpResponse:
     return render(request, "dashboards/budget.html", values, status=422 if form.is_bound else 200)
 
 
-def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: Any = None) -> dict[str, Any]:
+def _plan(
+    request: TargetRequest[Dashboard],
+    *,
+    words: WordsForm | None = None,
+    picks: PickForm | None = None,
+    asks: FigureQuestionForm | None = None,
+) -> dict[str, object]:
     item: Dashboard = request.target
     schema = plans.schema_of(item.project)
-    values: dict[str, Any] = {
+    figures = list(item.figures.all())
+    values: dict[str, object] = {
         "project": item.project,
         "item": item,
         "edition": item.edition,
@@ -208,7 +213,7 @@ def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: A
         "words": words or WordsForm(initial={"title": item.title, "intro": item.intro}),
         "picks": picks or _pick_form(item),
         "asks": asks or (FigureQuestionForm(schema=schema) if schema is not None else None),
-        "figures": list(item.figures.all()),
+        "figures": figures,
         "breadcrumb": [
             ("Dashboards", f"/dashboards?project={item.project.key}"),
             (item.title, f"/dashboards/{item.key}"),
@@ -219,11 +224,11 @@ def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: A
         values["bill"] = bill_for(item)
     except PolicyError as error:
         values["problem"] = str(error)
-        values["names"] = [title_for(figure, schema) for figure in values["figures"]]
+        values["names"] = [title_for(figure, schema) for figure in figures]
     return values
 
 
-def _pick_form(item: Dashboard, data: object = None) -> PickForm:
+def _pick_form(item: Dashboard, data: Posted = None) -> PickForm:
     project = item.project
     schema = plans.schema_of(project)
     there = plans.ready_names(item)

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias, TypedDict
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
 from django.forms.renderers import TemplatesSetting
 from django.http import HttpRequest
+from django.utils.datastructures import MultiValueDict
 
 from pydplib.errors import ParameterError
+
+Posted: TypeAlias = Mapping[str, object] | None
+"""What was sent to a form; none before anything was."""
+Files: TypeAlias = MultiValueDict[str, UploadedFile] | None
+"""The files that were sent along."""
+
+
+class FormOptions(TypedDict, total=False):
+    """What every form takes besides what was sent to it."""
+
+    auto_id: bool | str
+    initial: dict[str, object]
+    prefix: str
 
 
 class Renderer(TemplatesSetting):
@@ -17,6 +36,13 @@ class Renderer(TemplatesSetting):
 
     form_template_name = "design/form.html"
     field_template_name = "design/field.html"
+
+
+def choice_field(form: forms.BaseForm, name: str) -> forms.ChoiceField:
+    """Return a field of a form that offers choices, to set them."""
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)
+    return field
 
 
 def seen(request: HttpRequest, name: str) -> int:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import shutil
 from pathlib import Path
+from typing import cast
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
-from django.contrib.staticfiles.storage import staticfiles_storage
+from django.contrib.staticfiles.storage import ManifestStaticFilesStorage, staticfiles_storage
 from django.core.management import call_command
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
@@ -60,5 +61,6 @@ def collect() -> bool:
     folder.mkdir(parents=True, mode=0o700)
     call_command("collectstatic", verbosity=0, interactive=False)
     stamp.write_text(wanted, encoding="utf-8")
-    staticfiles_storage.hashed_files, staticfiles_storage.manifest_hash = staticfiles_storage.load_manifest()
+    storage = cast("ManifestStaticFilesStorage", staticfiles_storage)
+    storage.hashed_files, storage.manifest_hash = storage.load_manifest()  # type: ignore[assignment]
     return True

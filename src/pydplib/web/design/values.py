@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from pydplib.web.design.components import component
 
@@ -42,7 +41,7 @@ def short_id(key: object) -> str:
     return str(key)[:SHORT]
 
 
-def stat(name: str, value: Any, hint: str = "", tone: str = "", icon: str = "") -> str:
+def stat(name: str, value: object, hint: str = "", tone: str = "", icon: str = "") -> str:
     """Return one number with its name, to stand in ``<dl class="stats">``."""
     shown = str(value)
     words = len(shown) > (14 if shown[:1].isdigit() else 9)  # words and dates are set smaller than numbers
@@ -64,8 +63,11 @@ def progress(value: float | None, label: str, maximum: float = 100, **options: o
     return component("progress", value=value, label=label, maximum=maximum, **options)
 
 
-def budget_bar(spent: float, asked: float, total: float, unit: str = "", words: str = "this question") -> str:
-    """Return a bar of a budget: what is spent, what a question would cost, what is left after it."""
+def budget_bar(spent: float, asked: float, total: float, words: str = "this question") -> str:
+    """Return a bar of a budget in points: what is spent, what a question would cost, what is left after it.
+
+    The same in epsilon is one click away.
+    """
     left = total - spent - asked
 
     def percent(part: float) -> str:
@@ -73,16 +75,44 @@ def budget_bar(spent: float, asked: float, total: float, unit: str = "", words: 
 
     return component(
         "budget_bar",
-        spent=epsilon(spent),
-        asked=epsilon(asked) if asked else "",
-        left=epsilon_left(max(left, 0)),
-        total=epsilon(total),
+        spent=points(spent, total),
+        asked=points(asked, total) if asked else "",
+        left=points_left(max(left, 0), total),
+        total=POINTS,
+        exactly={
+            "spent": epsilon(spent),
+            "asked": epsilon(asked) if asked else "",
+            "left": epsilon_left(max(left, 0)),
+            "total": epsilon(total),
+        },
         too_much=left < 0,
         spent_percent=percent(spent),
         asked_percent=percent(min(asked, total - spent)),
         asked_words=words,
-        unit=unit,
     )
+
+
+POINTS = 100
+"""A whole budget in points: what pages show instead of epsilon, which is one click away."""
+
+
+def points(value: float, total: float, *, up: bool = True) -> str:
+    """Return an epsilon in points of a budget, never to the reader's favour: costs up, what is left down.
+
+    Examples:
+        >>> points(0.34, 2.0), points(1.666, 2.0, up=False), points(0.001, 2.0), points(0.0, 2.0)
+        ('17', '83', '0.05', '0')
+    """
+    share = POINTS * value / total if total else 0.0
+    digits = 0 if share >= 10 else 1 if share >= 1 else 2
+    steps = round(share * 10**digits, 6)
+    whole = math.ceil(steps) if up else math.floor(steps)
+    return f"{whole / 10**digits:.{digits}f}".rstrip("0").rstrip(".") if digits else str(whole)
+
+
+def points_left(value: float, total: float) -> str:
+    """Return what is left of a budget in points: rounded down."""
+    return points(value, total, up=False)
 
 
 def epsilon_left(value: float) -> str:

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING
 
 from django.conf import settings
 
@@ -16,6 +16,9 @@ from pydplib._csv_text import safe_cell
 from pydplib.anonymity import Trace
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.exports.models import Export
+
+if TYPE_CHECKING:
+    import pyarrow
 
 KINDS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 """Kinds of files that may leave, with their types."""
@@ -43,7 +46,7 @@ def trace_key() -> bytes:
     return key
 
 
-def write(stem: str, table: Any, trace: Trace | None) -> dict[str, str]:
+def write(stem: str, table: pyarrow.Table, trace: Trace | None) -> dict[str, str]:
     """Write the files of an export and return the digests of those that may leave.
 
     Args:
@@ -63,7 +66,7 @@ def write(stem: str, table: Any, trace: Trace | None) -> dict[str, str]:
     return {kind: _digest(folder() / f"{stem}.{kind}") for kind in KINDS}
 
 
-def csv_parts(table: Any) -> Iterator[str]:
+def csv_parts(table: pyarrow.Table) -> Iterator[str]:
     """Yield the table as CSV piece by piece; texts that begin like a formula are made harmless."""
     import io
 
@@ -129,7 +132,7 @@ def remove_stray_files() -> int:
     return gone
 
 
-def _private(path: Path) -> Any:
+def _private(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from django import forms
 
@@ -11,6 +11,7 @@ from pydplib.anonymity import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity,
 from pydplib.anonymity.models import Model
 from pydplib.errors import ParameterError
 from pydplib.schema import Schema
+from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
 from pydplib.web.exports.plans import MINUTES, ROWS, TREATMENTS, ExportPlan, fields_offered
 
 SOURCES = [
@@ -33,12 +34,20 @@ class NewExportForm(forms.Form):
         "export of this project can be made: one row per person is what makes several exports safe together.",
     )
 
-    def __init__(self, *args: object, published: bool, groups: Mapping[str, str] | None = None, **more: object) -> None:
-        super().__init__(*args, **more)
-        rows: Any = self.fields["rows"]
+    def __init__(
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        published: bool,
+        groups: Mapping[str, str] | None = None,
+        **more: Unpack[FormOptions],
+    ) -> None:
+        super().__init__(data, files, **more)
+        rows = choice_field(self, "rows")
         more_rows = [(group, f"{title}: all of every person") for group, title in (groups or {}).items()]
         rows.choices = [*ROWS.items(), *more_rows]
-        source: Any = self.fields["source"]
+        source = choice_field(self, "source")
         source.choices = SOURCES if published else SOURCES[1:]
         source.initial = source.choices[0][0]
 
@@ -46,8 +55,10 @@ class NewExportForm(forms.Form):
 class FieldsForm(forms.Form):
     """One choice per field: what becomes of it."""
 
-    def __init__(self, *args: object, schema: Schema, plan: ExportPlan, **more: object) -> None:
-        super().__init__(*args, **more)
+    def __init__(
+        self, data: Posted = None, files: Files = None, *, schema: Schema, plan: ExportPlan, **more: Unpack[FormOptions]
+    ) -> None:
+        super().__init__(data, files, **more)
         for name, allowed in fields_offered(schema).items():
             self.fields[name] = forms.ChoiceField(
                 label=schema.columns[name].title or name,
@@ -145,15 +156,23 @@ class ModelsForm(forms.Form):
         help_text="Then the best so far is taken, and it is said how far from the best possible it can be.",
     )
 
-    def __init__(self, *args: object, plan: ExportPlan, titles: Mapping[str, str], **more: object) -> None:
-        super().__init__(*args, **more)
-        mixed: Any = self.fields["mixed"]
+    def __init__(
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        plan: ExportPlan,
+        titles: Mapping[str, str],
+        **more: Unpack[FormOptions],
+    ) -> None:
+        super().__init__(data, files, **more)
+        mixed = choice_field(self, "mixed")
         mixed.choices = [(name, titles.get(name, name)) for name in plan.named("sensitive")]
 
     @classmethod
     def of(cls, plan: ExportPlan, titles: Mapping[str, str]) -> ModelsForm:
         """Return the form as the plan has it."""
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "suppression": 100 * plan.suppression,
             "minutes": plan.minutes,
             "l_kind": "",
@@ -174,9 +193,9 @@ class ModelsForm(forms.Form):
                 values["delta"] = model.delta
         return cls(initial=values, plan=plan, titles=titles)
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Refuse half of a model."""
-        cleaned: dict[str, Any] = super().clean() or {}
+        cleaned: dict[str, object] = super().clean() or {}
         if cleaned.get("l_kind") and cleaned.get("l_value") is None:
             self.add_error("l_value", "Say how many values: 2 is the least that helps.")
         if cleaned.get("l_kind") == "recursive" and cleaned.get("c") is None:
@@ -227,9 +246,11 @@ class TreeUploadForm(forms.Form):
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,.txt"}),
     )
 
-    def __init__(self, *args: object, fields: list[tuple[str, str]], **more: object) -> None:
-        super().__init__(*args, **more)
-        self.fields["field"].choices = fields  # type: ignore[attr-defined]
+    def __init__(
+        self, data: Posted = None, files: Files = None, *, fields: list[tuple[str, str]], **more: Unpack[FormOptions]
+    ) -> None:
+        super().__init__(data, files, **more)
+        choice_field(self, "field").choices = fields
 
 
 class WithdrawForm(forms.Form):

@@ -42,7 +42,7 @@ ROWS: Mapping[str, str] = MappingProxyType(
 
 MINUTES = (1, 5, 15, 60)
 MOST_FEW = 20
-"""Up to so many declared values a protected field has few."""
+"""Up to this many declared values a protected field has few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class ExportPlan:
         suppression: The largest share of rows that may be left out.
         hierarchies: Field -> its hierarchy as plain values, where it is not the automatic one.
         minutes: How long the search may take.
-        mixed: The protected fields that l-diversity and its kin speak of; None for all of them.
+        mixed: The protected fields that l-diversity and its kin are about; None for all of them.
 
     Examples:
         >>> from pydplib.schema import Category, Flag, Integer, Text
@@ -71,13 +71,13 @@ class ExportPlan:
 
     fields: Mapping[str, str] = field(default_factory=dict)
     rows: str = "latest"
-    models: tuple[Mapping[str, Any], ...] = (KAnonymity(5).to_dict(), LDiversity(2).to_dict())
+    models: tuple[Mapping[str, object], ...] = (KAnonymity(5).to_dict(), LDiversity(2).to_dict())
     suppression: float = 0.05
-    hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    hierarchies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     minutes: int = 5
     mixed: tuple[str, ...] | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the plan as plain values; the fields as pairs, because PostgreSQL sorts the keys of an object."""
         return {
             "fields": [[name, treatment] for name, treatment in self.fields.items()],
@@ -116,7 +116,7 @@ class ExportPlan:
 
     @property
     def own_rules(self) -> dict[str, list[Model]]:
-        """Protected field -> the models that speak of it: what ``anonymize`` takes as ``sensitive``."""
+        """Protected field -> the models that are about it: what ``anonymize`` takes as ``sensitive``."""
         kin = [model for model in self.rules if model.needs_sensitive]
         return {name: kin if name in self.watched else [] for name in self.named("sensitive")}
 

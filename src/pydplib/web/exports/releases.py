@@ -1,12 +1,12 @@
-"""Who gets an export: the policy's one door, the ledger, the recall list."""
+"""Who gets an export: the policy, the ledger, the recall list."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError, PolicyError
@@ -19,14 +19,15 @@ from pydplib.web.exports.plans import ExportPlan
 from pydplib.web.exports.runs import earlier_exports
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital, User
-from pydplib.web.projects.flows import check_flow_for, flow_for
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest
+from pydplib.web.projects.policy.flows import check_flow_for, flow_for
 from pydplib.web.projects.words import audience_words, plain
 
 LABEL: OutputLabel = "k_anonymous"
 AUDIENCE = "audience:"
 """How the ledger names an audience, as against an organisation."""
-_State: Any = Export.State
+_State = Export.State
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def audiences_of(project: Project) -> list[str]:
 
 
 def choices_of(export: Export) -> list[AudienceChoice]:
-    """Return every audience with the door's answer for this export."""
+    """Return every audience with the policy's answer for this export."""
     members = list(export.project.members.all())
     found = []
     for name in audiences_of(export.project):
@@ -74,7 +75,7 @@ def choices_of(export: Export) -> list[AudienceChoice]:
 
 
 def decision_for(export: Export, place: Member) -> Decision:
-    """Ask the door whether the export may go to somebody, by the policy of today."""
+    """Ask the policy whether the export may go to somebody, by the policy of today."""
     project = export.project
     return flow_for(project, place, LABEL, purpose=project.purpose, fields=export.columns)
 
@@ -100,7 +101,7 @@ def visible(project: Project, place: Member) -> list[Export]:
     return [each for each in listed if each.state == _State.RELEASED and decision_for(each, place)]
 
 
-def check_concerns(request: HttpRequest) -> Export:
+def check_concerns(request: TargetRequest[Export]) -> Export:
     """Return the export of the address if it is the user's business; else it looks as if it were not there."""
     export: Export = request.target
     if not concerns(export, request.member) or export.state == _State.DISCARDED:
@@ -174,8 +175,8 @@ def _enter(export: Export, *, recipient: str, role: str) -> None:
     )
 
 
-def take(request: HttpRequest, export: Export, kind: str) -> Any:
-    """Return the path of a file for somebody who may have it; door, ledger, recall list and log first.
+def take(request: ProjectRequest, export: Export, kind: str) -> Path:
+    """Return the path of a file for somebody who may have it; policy, ledger, recall list and log first.
 
     Raises:
         PolicyError: The policy of today does not let it go to this member; logged.
@@ -234,7 +235,7 @@ def taken_by(user: User, key: str) -> Export | None:
 
 
 def confirm_deleted(user: User, export: Export) -> int:
-    """Note that somebody has deleted the own copies; returns how many."""
+    """Note that somebody has deleted their own copies; returns how many."""
     with recorded(user, project=export.project) as log:
         mine = Download.objects.filter(export=export, user=user, deleted__isnull=True)
         count = mine.update(deleted=timezone.now())

@@ -15,7 +15,7 @@ from pydplib.web.exports.models import Export
 from pydplib.web.exports.plans import ExportPlan
 
 
-def to_numbers(result: AnonymizationResult, earlier: Sequence[Export], heights: Mapping[str, int]) -> dict[str, Any]:
+def to_numbers(result: AnonymizationResult, earlier: Sequence[Export], heights: Mapping[str, int]) -> dict[str, object]:
     """Return everything about a result that is shown later; no cell of the table is in it.
 
     Args:
@@ -80,8 +80,10 @@ def risk_of(numbers: Mapping[str, Any], when: str) -> Risk:
     return risk_of_sizes(sizes)
 
 
-def drawings(numbers: Mapping[str, Any], titles: Mapping[str, str]) -> list[tuple[str, Figure, list[Any], list[Any]]]:
-    """Return the owner's figures with their table twins: id, figure, heads, rows."""
+def drawings(
+    numbers: Mapping[str, Any], titles: Mapping[str, str]
+) -> list[tuple[str, Figure, list[object], list[object]]]:
+    """Return the owner's figures with their tables: id, figure, heads, rows."""
     before, after = risk_of(numbers, "before"), risk_of(numbers, "after")
     lost = numbers["loss"]["columns"]
     named = {title: lost[name] for name, title in titles.items() if name in lost}
@@ -152,8 +154,8 @@ def statement_rows(numbers: Mapping[str, Any], titles: Mapping[str, str], *, own
     return rows
 
 
-def certificate_of(export: Export) -> dict[str, Any]:
-    """Return the certificate as a file for those who get the export: it speaks of the output alone."""
+def certificate_of(export: Export) -> dict[str, object]:
+    """Return the certificate as a file for those who get the export: it is about the output alone."""
     numbers, plan = export.result, ExportPlan.from_dict(export.plan)
     return {
         "pydplib": "anonymization certificate 1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pydplib._duckdb_files import sql_name
 from pydplib.anonymity import AnonymizationResult, Hierarchy, SearchInfo, anonymize
@@ -22,11 +22,14 @@ from pydplib.web.intake.pinned import select_rows
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project
 
+if TYPE_CHECKING:
+    import pyarrow
+
 BACKGROUND = True
 """Whether the search runs in a thread of its own; tests let the page wait for it."""
 
 _GRACE = 120.0
-_State: Any = Export.State
+_State = Export.State
 
 
 def begin(actor: User, project: Project, pinned: Snapshot, title: str, rows: str) -> Export:
@@ -117,7 +120,12 @@ def _make(export: Export, claim: jobs.Claim) -> None:
 
 
 def _search(
-    table: Any, plan: ExportPlan, schema: Schema, earlier: list[Export], limit: float, tell: Any
+    table: pyarrow.Table,
+    plan: ExportPlan,
+    schema: Schema,
+    earlier: list[Export],
+    limit: float,
+    tell: Callable[[SearchInfo], None],
 ) -> tuple[AnonymizationResult, dict[str, int]]:
     """Return the anonymized table and how many levels each field could have gone up.
 
@@ -150,7 +158,7 @@ def _search(
         return search(plan.hierarchies_for(schema, bands=False), left)
 
 
-def read_rows(export: Export, plan: ExportPlan, schema: Schema) -> Any:
+def read_rows(export: Export, plan: ExportPlan, schema: Schema) -> pyarrow.Table:
     """Return the rows that are exported, under pseudonyms that the output will not have (PyArrow)."""
     person = str(schema.person)
     latest_of = person if plan.rows == "latest" else None

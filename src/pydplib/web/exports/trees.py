@@ -7,7 +7,6 @@ import datetime as dt
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydplib.anonymity import Dates, Hierarchy, Intervals, TableHierarchy
 from pydplib.errors import HierarchyError
@@ -43,7 +42,7 @@ class ShownTree:
     kind: str
     text: str
     heads: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[object, ...], ...]
     more: int | None
     own: bool
     open_top: bool

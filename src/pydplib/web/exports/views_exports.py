@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
@@ -18,16 +16,16 @@ from pydplib.web.exports.forms import WithdrawForm
 from pydplib.web.exports.models import Export
 from pydplib.web.exports.plans import ROWS, ExportPlan
 from pydplib.web.exports.views_plan import STEPS
-from pydplib.web.people.permissions import signed_in
-from pydplib.web.projects.permissions import door
+from pydplib.web.people.permissions import SignedInRequest, signed_in
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.projects.words import audience_words
 
-_State: Any = Export.State
+_State = Export.State
 
 
 @door("ask")
 @require_safe
-def exports(request: HttpRequest) -> HttpResponse:
+def exports(request: ProjectRequest) -> HttpResponse:
     """List the exports: for owners all of them, for others what was released to them."""
     found = releases.visible(request.project, request.member)
     own = request.member.can("manage_data")
@@ -40,12 +38,12 @@ def exports(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=Export)
 @require_safe
-def export(request: HttpRequest) -> HttpResponse:
+def export(request: TargetRequest[Export]) -> HttpResponse:
     """Show one export: to owners where it stands and everything about it, to others what they get."""
     item = releases.check_concerns(request)
     schema = Schema.from_json(item.snapshot.schema)
     titles, plan = titles_of(schema), ExportPlan.from_dict(item.plan)
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "export": item,
         "project": item.project,
         "own": request.member.can("manage_data"),
@@ -54,7 +52,7 @@ def export(request: HttpRequest) -> HttpResponse:
         "coarser": [titles[name] for name in plan.named("quasi")],
     }
     if item.result:
-        values["statements"] = results.statement_rows(item.result, titles, own=values["own"])
+        values["statements"] = results.statement_rows(item.result, titles, own=bool(values["own"]))
     if not values["own"]:
         decision = releases.decision_for(item, request.member)
         if not decision:
@@ -64,8 +62,8 @@ def export(request: HttpRequest) -> HttpResponse:
     return render(request, "exports/export.html", values | _for_owner(item, plan, titles))
 
 
-def _for_owner(item: Export, plan: ExportPlan, titles: dict[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {
+def _for_owner(item: Export, plan: ExportPlan, titles: dict[str, str]) -> dict[str, object]:
+    values: dict[str, object] = {
         "steps": STEPS,
         "step": 6 if item.has_left else 5,
         "stalled": runs.is_stalled(item),
@@ -107,7 +105,7 @@ def _for_owner(item: Export, plan: ExportPlan, titles: dict[str, str]) -> dict[s
 
 @door("manage_data", of=Export, recent=True)
 @require_POST
-def export_release(request: HttpRequest) -> HttpResponse:
+def export_release(request: TargetRequest[Export]) -> HttpResponse:
     """Release an export to the audiences that were chosen."""
     item: Export = request.target
     releases.release(request.user, item, request.POST.getlist("audience"))
@@ -117,7 +115,7 @@ def export_release(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data", of=Export, recent=True)
 @require_POST
-def export_withdraw(request: HttpRequest) -> HttpResponse:
+def export_withdraw(request: TargetRequest[Export]) -> HttpResponse:
     """Take an export back and tell those who have it."""
     item: Export = request.target
     form = WithdrawForm(request.POST)
@@ -131,7 +129,7 @@ def export_withdraw(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=Export, recent=True)
 @require_POST
-def export_download(request: HttpRequest, kind: str) -> HttpResponse:
+def export_download(request: TargetRequest[Export], kind: str) -> FileResponse:
     """Hand out a file: the policy is asked again, and the copy is noted."""
     item = releases.check_concerns(request)
     if kind not in files.KINDS:
@@ -147,8 +145,8 @@ def export_download(request: HttpRequest, kind: str) -> HttpResponse:
 
 @door("ask", of=Export)
 @require_safe
-def export_certificate(request: HttpRequest) -> HttpResponse:
-    """Hand out the certificate, which speaks of the output alone."""
+def export_certificate(request: TargetRequest[Export]) -> HttpResponse:
+    """Hand out the certificate, which is about the output alone."""
     item = releases.check_concerns(request)
     if not item.result or not (request.member.can("manage_data") or releases.decision_for(item, request.member)):
         raise Http404
@@ -159,8 +157,8 @@ def export_certificate(request: HttpRequest) -> HttpResponse:
 
 
 @signed_in
-def export_deleted(request: HttpRequest, key: str) -> HttpResponse:
-    """Take somebody's word that the own copies are deleted; members who have left the project can say so too."""
+def export_deleted(request: SignedInRequest, key: str) -> HttpResponse:
+    """Take somebody's word that their own copies are deleted; members who have left the project can say so too."""
     item = releases.taken_by(request.user, key)
     if item is None:
         raise Http404

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -21,13 +21,13 @@ from pydplib.web.exports.runs import begin, store_plan
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_snapshot, table_of_group
 from pydplib.web.jobs import LostClaimError
-from pydplib.web.projects.fields import fields_of
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.policy.fields import fields_of
 from pydplib.web.tables.declared import tables_of
 
 STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")
-_State: Any = Export.State
+_State = Export.State
 
 
 def crumbs(export: Export, here: str) -> list[tuple[str, str]]:
@@ -41,7 +41,7 @@ def crumbs(export: Export, here: str) -> list[tuple[str, str]]:
 
 @door("manage_data")
 @require_http_methods(["GET", "HEAD", "POST"])
-def export_new(request: HttpRequest) -> HttpResponse:
+def export_new(request: ProjectRequest) -> HttpResponse:
     """Begin an export: which data, which rows."""
     current = published_snapshot(request.project)
     has_template = request.project.template_version is not None
@@ -79,7 +79,7 @@ def _groups(project: Project) -> dict[str, str]:
 
 @door("manage_data", of=Export)
 @require_http_methods(["GET", "HEAD", "POST"])
-def export_fields(request: HttpRequest) -> HttpResponse:
+def export_fields(request: TargetRequest[Export]) -> HttpResponse:
     """Choose what becomes of every field; the template's labels propose."""
     export, plan, schema = _planned(request)
     form = FieldsForm(request.POST or None, schema=schema, plan=plan)
@@ -108,7 +108,7 @@ def export_fields(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data", of=Export)
 @require_http_methods(["GET", "HEAD", "POST"])
-def export_models(request: HttpRequest) -> HttpResponse:
+def export_models(request: TargetRequest[Export]) -> HttpResponse:
     """Choose the models and how much may be left out."""
     export, plan, schema = _planned(request)
     titles = titles_of(schema)
@@ -141,7 +141,7 @@ def export_models(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data", of=Export)
 @require_http_methods(["GET", "HEAD", "POST"])
-def export_trees(request: HttpRequest) -> HttpResponse:
+def export_trees(request: TargetRequest[Export]) -> HttpResponse:
     """Show how fields are made coarser, and take edits and files."""
     export, plan, schema = _planned(request)
     problems: dict[str, str] = {}
@@ -202,7 +202,7 @@ def _edited(given: Any, plan: ExportPlan, schema: Schema) -> tuple[ExportPlan, d
 
 @door("manage_data", of=Export)
 @require_POST
-def export_run(request: HttpRequest) -> HttpResponse:
+def export_run(request: TargetRequest[Export]) -> HttpResponse:
     """Make the export, or go on after a break."""
     export: Export = request.target
     if export.state in (_State.DRAFT, _State.READY) or runs.is_stalled(export):
@@ -213,7 +213,7 @@ def export_run(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data", of=Export)
 @require_safe
-def export_progress(request: HttpRequest) -> HttpResponse:
+def export_progress(request: TargetRequest[Export]) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
     export: Export = request.target
     response = render(request, "exports/_progress.html", {"export": export})
@@ -224,7 +224,7 @@ def export_progress(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data", of=Export)
 @require_POST
-def export_discard(request: HttpRequest) -> HttpResponse:
+def export_discard(request: TargetRequest[Export]) -> HttpResponse:
     """Throw away an export that nobody else has."""
     try:
         runs.discard(request.target, actor=request.user)
@@ -234,6 +234,6 @@ def export_discard(request: HttpRequest) -> HttpResponse:
     return redirect(f"/anonymize?project={request.project.key}")
 
 
-def _planned(request: HttpRequest) -> tuple[Export, ExportPlan, Schema]:
+def _planned(request: TargetRequest[Export]) -> tuple[Export, ExportPlan, Schema]:
     export: Export = request.target
     return export, ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, Unpack
 
 from django import forms
 
 from pydplib.capture import Template
 from pydplib.errors import DataError
+from pydplib.web.design.forms import Files, FormOptions, Posted
 from pydplib.web.intake.imports.columns import DEPARTMENT, check_mapping, targets_of
 from pydplib.web.intake.models import SnapshotSchedule
+from pydplib.web.intake.snapshots import SaidNumbers
 from pydplib.web.patients.models import Patient
 
 _FAR = 2
@@ -36,19 +38,33 @@ class UploadForm(forms.Form):
         help_text="Whose reports these are, where the file does not say it.",
     )
 
-    def __init__(self, *args: object, own_department: str | None = None, **more: object) -> None:
-        super().__init__(*args, **more)
+    def __init__(
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        own_department: str | None = None,
+        **more: Unpack[FormOptions],
+    ) -> None:
+        super().__init__(data, files, **more)
         if own_department is not None:
-            del self.fields["department"]  # a radiologist imports into the own one
+            del self.fields["department"]  # a radiologist imports into their own department
 
 
 class MappingForm(forms.Form):
     """One field per column: where it goes."""
 
     def __init__(
-        self, *args: object, template: Template, columns: list[str], own_department: bool, **more: object
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        template: Template,
+        columns: list[str],
+        own_department: bool,
+        **more: Unpack[FormOptions],
     ) -> None:
-        super().__init__(*args, **more)
+        super().__init__(data, files, **more)
         self.template, self.columns = template, columns
         choices: list[Any] = [("", "Ignore this column")]
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -63,9 +79,9 @@ class MappingForm(forms.Form):
                 label=column or "(no name)", choices=choices, required=False
             )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Refuse a mapping that cannot work."""
-        cleaned: dict[str, Any] = super().clean() or {}
+        cleaned: dict[str, object] = super().clean() or {}
         if not self.errors:
             try:
                 check_mapping(self.template, self.columns, self.mapping)
@@ -79,7 +95,7 @@ class MappingForm(forms.Form):
         return [self.cleaned_data[f"column{place}"] for place in range(len(self.columns))]
 
 
-class ScheduleForm(forms.ModelForm):
+class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
     """How often snapshots are published by themselves."""
 
     class Meta:
@@ -87,7 +103,7 @@ class ScheduleForm(forms.ModelForm):
         fields = ("every",)
         labels = {"every": "Publish by itself"}  # noqa: RUF012
         help_texts = {  # noqa: RUF012
-            "every": "Partners may know the rhythm: a new snapshot then says nothing about single patients."
+            "every": "Partners may know the schedule: a new snapshot then says nothing about single patients."
         }
 
 
@@ -97,14 +113,14 @@ class SizeForm(forms.Form):
     size = forms.ChoiceField(
         label="The number of people",
         choices=[
-            ("private", "stays private"),
-            ("declared", "is public: I declare it"),
             ("noisy", "is given out with noise, once, for a price"),
+            ("declared", "is public: I declare it"),
+            ("private", "stays private"),
         ],
-        initial="private",
+        initial="noisy",
         widget=forms.RadioSelect,
-        help_text="Noise factors speak of percent of the data, so prices need it. As long as it is private, they say "
-        "'at most', and the first question of every organisation also buys a noisy number.",
+        help_text="With it, everybody sees before paying how accurate an answer will be. As long as it is private, "
+        "prices say 'at most', and the first question of every organisation also buys a noisy number.",
     )
     people = forms.IntegerField(
         label="Public number of people",
@@ -136,13 +152,15 @@ class SizeForm(forms.Form):
         widget=forms.NumberInput(attrs={"class": "short", "step": "any"}),
     )
 
-    def __init__(self, *args: object, counted: Callable[[], int], **more: object) -> None:
-        super().__init__(*args, **more)
+    def __init__(
+        self, data: Posted = None, files: Files = None, *, counted: Callable[[], int], **more: Unpack[FormOptions]
+    ) -> None:
+        super().__init__(data, files, **more)
         self.counted = counted
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Ask for the number that belongs to the choice, and for none else."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         choice, people = values.get("size"), values.get("people")
         if choice == "declared" and "people" not in self.errors:
             if people is None:
@@ -154,7 +172,7 @@ class SizeForm(forms.Form):
         return values
 
     @property
-    def said(self) -> dict[str, Any]:
+    def said(self) -> SaidNumbers:
         """What ``publish`` takes."""
         choice, limit = self.cleaned_data["size"], self.cleaned_data.get("limit_epsilon")
         return {

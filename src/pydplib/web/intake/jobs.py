@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydplib.web import hooks, jobs
 from pydplib.web.intake.models import ImportBatch, Snapshot, SnapshotJob
 from pydplib.web.intake.snapshots import make_snapshot, publish
@@ -15,8 +13,8 @@ from pydplib.web.room import check_room
 INLINE_ROWS = 3000
 """Imports and snapshots up to this size are done while the user waits; larger ones in the background."""
 
-_State: Any = ImportBatch.State
-_Step: Any = SnapshotJob.State
+_State = ImportBatch.State
+_Step = SnapshotJob.State
 _MOST_SECONDS = 1800.0
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from pydplib.capture import Template
+from pydplib.schema import Schema
 from pydplib.web.jobs import Work
 from pydplib.web.patients import models as _patients  # noqa: F401 - tables of this app
 from pydplib.web.people.models import new_key
 
 
-def group_title(template: Any, group: str) -> str:
+def group_title(template: Template, group: str) -> str:
     """Return the words of a template for a repeating group."""
     place = template.index.by_id.get(group)
     return group if place is None else str(place.item.title or group)
 
 
-def is_group(template: Any, name: str) -> bool:
+def is_group(template: Template, name: str) -> bool:
     """Return whether a table is a repeating group of a template, and not one that the owner added."""
     place = template.index.by_id.get(name)
     return place is not None and getattr(place.item, "repeats", False)
@@ -51,6 +53,15 @@ class Snapshot(models.Model):
             models.UniqueConstraint(fields=["project", "number", "group"], name="one_snapshot_per_number_and_table")
         ]
         ordering = ("-number",)
+
+    @property
+    def declared(self) -> Schema:
+        """The public schema, read from its text once."""
+        if self._declared is None or self._declared[0] != self.schema:
+            self._declared = (self.schema, Schema.from_json(self.schema))
+        return self._declared[1]
+
+    _declared: tuple[str, Schema] | None = None
 
     @property
     def size_epsilon(self) -> float | None:
@@ -114,10 +125,10 @@ class SnapshotJob(Work):
 
 
 class SnapshotSchedule(models.Model):
-    """When snapshots are made and published by themselves; the rhythm is public, so a new one tells nothing."""
+    """When snapshots are made and published by themselves; the schedule is public, so a new one tells nothing."""
 
     class Every(models.TextChoices):
-        """The rhythm."""
+        """How often."""
 
         NEVER = "never", "Only when an owner publishes"
         MONTH = "month", "On the first day of every month"
@@ -202,7 +213,7 @@ class ImportRow(models.Model):
 
     batch = models.ForeignKey(ImportBatch, on_delete=models.CASCADE, related_name="problem_rows")
     number = models.PositiveIntegerField()  # as people count in their file
-    fields = models.JSONField(default=dict)  # field -> text, as in the file or as mended
+    fields = models.JSONField(default=dict)  # field -> text, as in the file or as corrected
     problems = models.JSONField(default=list)
     decision = models.CharField(max_length=10, choices=Decision.choices, default=Decision.LEAVE_OUT)
 

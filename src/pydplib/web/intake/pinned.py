@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -14,8 +14,11 @@ from pydplib.errors import DataError
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import folder, load_snapshot, open_snapshots
 
+if TYPE_CHECKING:
+    import pyarrow
 
-def select_rows(snapshot: Snapshot, selected: Iterable[str], *, latest_of: str | None = None) -> Any:
+
+def select_rows(snapshot: Snapshot, selected: Iterable[str], *, latest_of: str | None = None) -> pyarrow.Table:
     """Return columns of a snapshot (PyArrow), after a check that its file is the one that was pinned.
 
     Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
 
 from django.utils import timezone
 
@@ -20,10 +19,10 @@ def next_day(every: str, today: dt.date) -> dt.date | None:
         >>> next_day("month", dt.date(2026, 12, 31)), next_day("quarter", dt.date(2026, 4, 1))
         (datetime.date(2027, 1, 1), datetime.date(2026, 7, 1))
     """
-    rhythm: Any = SnapshotSchedule.Every
-    if every == rhythm.MONTH:
+    how_often = SnapshotSchedule.Every
+    if every == how_often.MONTH:
         months = today.month
-    elif every == rhythm.QUARTER:
+    elif every == how_often.QUARTER:
         months = (today.month - 1) // 3 * 3 + 3
     else:
         return None
@@ -36,7 +35,7 @@ def schedule_of(project: Project) -> SnapshotSchedule | None:
 
 
 def set_schedule(project: Project, every: str, *, actor: User) -> None:
-    """Set the rhythm in which snapshots are published by themselves."""
+    """Set how often snapshots are published automatically."""
     with recorded(actor, project=project) as log:
         upcoming = next_day(every, timezone.now().date())
         SnapshotSchedule.objects.update_or_create(project=project, defaults={"every": every, "next_day": upcoming})

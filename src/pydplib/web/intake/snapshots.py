@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from django.conf import settings
 from django.db import transaction
@@ -230,8 +230,11 @@ def publish(
     if snapshot.published is not None:
         return
     with recorded(actor, project=snapshot.project) as log:
-        Project.objects.select_for_update().get(pk=snapshot.project_id)  # no newer one is published meanwhile
+        project = Project.objects.select_for_update().get(pk=snapshot.project_id)  # no newer one is published meanwhile
         check_newest(snapshot)
+        if project.policy.delta_for(size) < project.delta:  # for good: more later would be a larger budget
+            project.delta = project.policy.delta_for(size)
+            project.save(update_fields=["delta"])
         snapshot.published = timezone.now()
         snapshot.schema = replace(Schema.from_json(snapshot.schema), size=size).to_json()
         snapshot.size_nano_epsilon = None if size_epsilon is None else round(size_epsilon * 10**9)
@@ -265,11 +268,33 @@ def check_newest(snapshot: Snapshot) -> None:
         )
 
 
-def said_before(project: Project) -> dict[str, Any]:
-    """Return what the owner said about noisy numbers when the current snapshot was published: it goes on."""
+class SaidNumbers(TypedDict):
+    """What an owner said about noisy numbers, as ``publish`` takes it."""
+
+    size: int | None
+    size_epsilon: float | None
+    limit_epsilon: float | None
+
+
+NOTHING_SAID: SaidNumbers = {"size": None, "size_epsilon": None, "limit_epsilon": None}
+
+USUAL_SIZE = 0.05
+"""What the noisy number of records costs unless the owner says otherwise, and what that of rows per person does.
+
+With a thousand records of people with three each at most, the number is right within a fifth: enough to tell before
+paying whether an answer will be useful. Both together are a twentieth of a third party's budget.
+"""
+
+
+def said_before(project: Project) -> SaidNumbers:
+    """Return what the owner said about noisy numbers when the current snapshot was published: it goes on.
+
+    Before the first one it is what most owners want: both noisy numbers are bought, so that every price shows its
+    accuracy. The page of publishing asks before it happens.
+    """
     before = published_snapshot(project)
     if before is None:
-        return {"size": None, "size_epsilon": None, "limit_epsilon": None}
+        return {"size": None, "size_epsilon": USUAL_SIZE, "limit_epsilon": USUAL_SIZE}
     return {
         "size": before.declared_size,
         "size_epsilon": before.size_epsilon,
@@ -325,7 +350,7 @@ def snapshots_with(project: Project, pseudonym: str) -> list[Snapshot]:
 
 
 def load_snapshot(snapshot: Snapshot) -> Table:
-    """Return a snapshot as a table of pydplib, with the schema that was stored beside it.
+    """Return a snapshot as a table of pydplib, with the schema that was stored next to it.
 
     Raises:
         DataError: The file is gone, or is not the one that was written.
@@ -335,7 +360,7 @@ def load_snapshot(snapshot: Snapshot) -> Table:
         raise DataError("The snapshot's file is gone. Make and publish a new snapshot.")
     if _digest(path) != snapshot.sha256:
         raise DataError("The snapshot's file was changed since it was made. Make and publish a new snapshot.")
-    schema = Schema.from_json(snapshot.schema)
+    schema = snapshot.declared
     return Table(schema, from_file(str(path), schema, **_confined()))
 
 
@@ -374,7 +399,7 @@ def forget(project: Project, names: list[str], pseudonyms: Collection[str] | Non
     names += [each.file for each in since if _holds(each, pseudonyms)]
     tables = published_tables(project)
     if any(each.file in names for each in tables):
-        # All tables of a snapshot go on together: an older table of lesions beside newer reports would tell who left.
+        # All tables of a snapshot go on together: an older table of lesions next to newer reports would tell who left.
         names += [each.file for each in tables if each.file not in names]
     held = Snapshot.objects.filter(project=project, file__in=names)
     replacements: list[Snapshot] = []
@@ -549,7 +574,12 @@ def confinement() -> Confinement:
     return Confinement((folder(),), settings.CONFIGURATION.query_memory)
 
 
-def _confined() -> dict[str, Any]:
+class _Confinement(TypedDict):
+    memory_limit: str
+    keep_to: Sequence[str | Path]
+
+
+def _confined() -> _Confinement:
     rule = confinement()
     return {"memory_limit": rule.memory_limit, "keep_to": rule.folders}
 
@@ -559,7 +589,7 @@ def open_snapshots() -> Any:
     return open_connection(**_confined())
 
 
-def _query(statement: str) -> list[Any]:
+def _query(statement: str) -> list[tuple[Any, ...]]:
     import duckdb
 
     try:

@@ -12,7 +12,7 @@ from pydplib.web.intake.imports.acceptance import discard_batch
 from pydplib.web.intake.models import ImportBatch, SnapshotSchedule
 from pydplib.web.intake.schedules import next_day
 from pydplib.web.intake.snapshots import make_snapshot, publish, remove_stray_files, said_before
-from pydplib.web.projects.memberships import end_expired_memberships
+from pydplib.web.projects.members.memberships import end_expired_memberships
 from pydplib.web.tables.models import TableUpload
 
 

@@ -13,6 +13,8 @@ from pydplib.web.intake.forms import ScheduleForm, SizeForm
 from pydplib.web.intake.models import Snapshot, SnapshotJob
 from pydplib.web.intake.schedules import schedule_of, set_schedule
 from pydplib.web.intake.snapshots import (
+    NOTHING_SAID,
+    USUAL_SIZE,
     check_limits,
     check_newest,
     people_in,
@@ -20,16 +22,16 @@ from pydplib.web.intake.snapshots import (
     said_before,
     snapshots_of,
 )
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 
 
 @door("manage_data")
 @require_http_methods(["GET", "POST"])
-def snapshots(request: HttpRequest) -> HttpResponse:
+def snapshots(request: ProjectRequest) -> HttpResponse:
     """List snapshots; a POST makes one of the current data version."""
     if request.method == "POST":
         publishes = bool(request.POST.get("publish"))
-        said = said_before(request.project) if publishes else {}
+        said = said_before(request.project) if publishes else NOTHING_SAID
         _say(request, jobs.start_snapshot(request.project, request.user, publishes=publishes, **said))
         return redirect("snapshots")
     schedule = schedule_of(request.project)
@@ -50,7 +52,7 @@ def snapshots(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data")
 @require_GET
-def snapshot_progress(request: HttpRequest) -> HttpResponse:
+def snapshot_progress(request: ProjectRequest) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
     job = jobs.snapshot_job(request.project)
     response = render(request, "intake/_snapshot_progress.html", {"job": job})
@@ -77,14 +79,19 @@ def _say(request: HttpRequest, job: SnapshotJob) -> None:
 
 @door("manage_data", of=Snapshot)
 @require_http_methods(["GET", "POST"])
-def snapshot_publish(request: HttpRequest) -> HttpResponse:
+def snapshot_publish(request: TargetRequest[Snapshot]) -> HttpResponse:
     """Let partners' analyses run on this snapshot; the owner says what prices may know of its size."""
     item: Snapshot = request.target
     before = said_before(item.project)
     looks = "look" in request.POST and bool(item.file)
     if request.method == "GET" or looks:
         first = "declared" if before["size"] else "noisy" if before["size_epsilon"] else "private"
-        values = {"size": first, "people": before["size"], "limit_epsilon": before["limit_epsilon"]}
+        values: dict[str, object] = {
+            "size": first,
+            "people": before["size"],
+            "epsilon": before["size_epsilon"] or USUAL_SIZE,
+            "limit_epsilon": before["limit_epsilon"],
+        }
         form = SizeForm(initial=values, counted=lambda: people_in(item))
         found = check_limits(item, actor=request.user) if looks else None
         return render(request, "intake/publish.html", {"form": form, "snapshot": item, "check": found})
@@ -110,10 +117,10 @@ def snapshot_publish(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data")
 @require_POST
-def snapshot_schedule(request: HttpRequest) -> HttpResponse:
-    """Set the rhythm in which snapshots are published by themselves."""
+def snapshot_schedule(request: ProjectRequest) -> HttpResponse:
+    """Set how often snapshots are published automatically."""
     form = ScheduleForm(request.POST, instance=schedule_of(request.project))
     if form.is_valid():
         set_schedule(request.project, form.cleaned_data["every"], actor=request.user)
-        messages.success(request, "The rhythm is set.")
+        messages.success(request, "The schedule is saved.")
     return redirect("snapshots")

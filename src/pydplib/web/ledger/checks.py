@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from pydplib.budget.chain import Head
 from pydplib.errors import LedgerError
-from pydplib.web.auditlog.log import record
+from pydplib.web.auditlog.log import HospitalProject, record
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.ledger.pauses import PausedLedgerError, UnreadableLedgerError
 
@@ -35,7 +35,7 @@ def tidy(*, today: dt.date | None = None) -> bool:
     return True
 
 
-def verify_ledger(actor: object, *, project: object = None, quiet: bool = False) -> Head:
+def verify_ledger(actor: object, *, project: HospitalProject | None = None, quiet: bool = False) -> Head:
     """Replay chain, sums, payments and stored answers; answers pause from here on if they do not agree, or go on.
 
     Args:

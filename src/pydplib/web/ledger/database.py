@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol, cast
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
@@ -13,9 +14,9 @@ from pydplib.budget import workflow
 from pydplib.budget.chain import Head, check_chain, check_head
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import check_name
+from pydplib.budget.limits import Limits
 from pydplib.budget.store import Account
 from pydplib.budget.store_ledger import StoreLedger
-from pydplib.budget.today import Today
 from pydplib.budget.verify import DamagedLedgerError
 from pydplib.budget.workflow import KnownRelease, Refused, Reservation
 from pydplib.errors import LedgerError
@@ -30,8 +31,8 @@ from pydplib.web.private_files import replace_whole
 class DatabaseLedger(StoreLedger):
     """Every debit is committed before a row of data is read; many servers at once never overspend.
 
-    The end of the chain is also kept in a file beside the keys, outside the database: a database
-    that was rolled back or replaced is noticed before the next question is paid. Beside it stands what
+    The end of the chain is also kept in a file next to the keys, outside the database: a database
+    that was rolled back or replaced is noticed before the next question is paid. Next to it stands what
     did not agree when the ledger was verified last, if anything: until it does, nothing is written.
 
     Args:
@@ -40,6 +41,8 @@ class DatabaseLedger(StoreLedger):
 
     def __init__(self, head_file: Path | None = None) -> None:
         self.head_file = head_file or settings.CONFIGURATION.home / "ledger.head.json"
+        self._view: DatabaseStore | None = None
+        self._seen: dict[tuple[str | None, str | None], list[Account]] = {}
 
     @property
     def damage_file(self) -> Path:
@@ -110,7 +113,20 @@ class DatabaseLedger(StoreLedger):
             self._write_head(Head(name, *after))
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let what is read inside be one state of the ledger, checked once; one request, one thread."""
+        with self._snapshot() as self._view:
+            self._seen.clear()
+            try:
+                yield
+            finally:
+                self._view = None
+
+    @contextmanager
     def _snapshot(self) -> Iterator[DatabaseStore]:
+        if self._view is not None:
+            yield self._view
+            return
         try:
             for last_try in (False, True):
                 # The file before the tables: others go on writing, and read later it would be ahead of what we see.
@@ -130,11 +146,14 @@ class DatabaseLedger(StoreLedger):
         return Head.read(self.head_file) if self.head_file.exists() else None
 
     def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
-        """Return the budgets, of all or of one lineage or recipient; found by the database."""
+        """Return what was spent of the budgets, of all or of one lineage or recipient; found by the database."""
+        if self._view is not None and (lineage, recipient) in self._seen:
+            return self._seen[lineage, recipient]
         wanted = {"lineage": lineage, "recipient": recipient}
         named = {name: check_name(name, value) for name, value in wanted.items() if value is not None}
         with self._snapshot() as store:
-            return list(store.accounts(**named))
+            self._seen[lineage, recipient] = found = list(store.accounts(**named))
+        return found
 
     def costs(self, digests: Iterable[str]) -> dict[str, Cost]:
         """Return what whoever gets a release pays for it, by its key: as the entry says that debited it first."""
@@ -147,14 +166,14 @@ class DatabaseLedger(StoreLedger):
         found = rows.Payment.objects.filter(recipient=check_name("recipient", recipient), release__in=list(digests))
         return set(found.values_list("release_id", flat=True))
 
-    def hand_on(self, digest: str, *, recipient: str, role: str, today: Today) -> Reservation:
+    def hand_on(self, digest: str, *, recipient: str, role: str, limits: Limits) -> Reservation:
         """Let one more recipient pay for a release that is there; the data set does not pay for it again.
 
         Args:
             digest: The release.
             recipient: Who gets it, and pays as if they had asked.
             role: The recipient's role, for the record.
-            today: What today's terms give.
+            limits: What may be spent by the policy of today.
 
         Raises:
             BudgetError: The recipient's budget cannot pay. Nothing was spent.
@@ -162,7 +181,7 @@ class DatabaseLedger(StoreLedger):
         recipient = check_name("recipient", recipient)
         with self._transaction() as store:
             key = _known(store, digest)
-            outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), today=today)
+            outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), limits=limits)
         if isinstance(outcome, Refused):
             raise workflow.to_error(outcome)
         return outcome
@@ -176,8 +195,9 @@ class DatabaseLedger(StoreLedger):
                     "from the server's home."
                 )
             return
-        entry = store.get_entry(known.entries)
-        at = known.hash if known.entries == 0 else (entry.hash if entry else None)
+        if known == Head(name, *store.last_link()):
+            return
+        at = known.hash if known.entries == 0 else store.hash_of(known.entries)
         try:
             check_head(known, ledger=name, entries=store.last_link()[0], hash_at=at)
         except LedgerError as fault:
@@ -214,6 +234,12 @@ def _known(store: DatabaseStore, digest: str) -> KnownRelease:
     return KnownRelease(digest, release.lineage, release.snapshot, release.question, entry.cost)
 
 
+class _Lite(Protocol):
+    """A connection to SQLite."""
+
+    transaction_mode: str | None
+
+
 @contextmanager
 def _reading() -> Iterator[None]:
     """One consistent view of the tables, without the write lock."""
@@ -221,12 +247,13 @@ def _reading() -> Iterator[None]:
         yield
     elif connection.vendor == "sqlite":
         connection.ensure_connection()  # the mode is known from then on
-        mode, connection.transaction_mode = connection.transaction_mode, "DEFERRED"
+        lite = cast("_Lite", connection)
+        mode, lite.transaction_mode = lite.transaction_mode, "DEFERRED"
         try:
             with transaction.atomic():
                 yield
         finally:
-            connection.transaction_mode = mode
+            lite.transaction_mode = mode
     else:
         with transaction.atomic():
             with connection.cursor() as cursor:

@@ -38,14 +38,11 @@ class Entry(models.Model):
 
 
 class Account(models.Model):
-    """A budget and what was spent of it, in whole nano-epsilon, nano-rho and 1e-18 of delta."""
+    """What was spent of a budget, in whole nano-epsilon, nano-rho and 1e-18 of delta; the policy says what may be."""
 
     lineage = models.CharField(max_length=200)
     recipient = models.CharField(max_length=200, blank=True)  # empty: the data set's own, over all recipients
     relation = models.CharField(max_length=20)
-    limit_nano_epsilon = models.BigIntegerField()
-    limit_atto_delta = models.BigIntegerField()
-    limit_atto_conversion = models.BigIntegerField()
     nano_epsilon = models.BigIntegerField(null=True)  # of what has a pure one; none: not known, from earlier versions
     nano_rho = models.BigIntegerField()
     atto_delta = models.BigIntegerField()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 from django.db import connection
 
 from pydplib.budget.chain import Entry
-from pydplib.budget.rules import Limit, State
+from pydplib.budget.rules import State
 from pydplib.budget.store import Account, StoredRelease
 from pydplib.guarantee import Relation
 from pydplib.web.ledger import models as rows
@@ -38,9 +39,7 @@ class DatabaseStore:
         rows.Account.objects.create(
             lineage=account.lineage,
             recipient=account.recipient or "",
-            relation=account.limit.relation,
-            limit_atto_delta=account.limit.atto_delta,
-            limit_atto_conversion=account.limit.atto_conversion,
+            relation=account.relation,
             **_sums(account),
         )
 
@@ -49,7 +48,7 @@ class DatabaseStore:
         where = rows.Account.objects.filter(
             lineage=account.lineage,
             recipient=account.recipient or "",
-            relation=account.limit.relation,
+            relation=account.relation,
             version=expected,
         )
         return where.update(**_sums(account)) == 1
@@ -103,6 +102,11 @@ class DatabaseStore:
         row = rows.Entry.objects.filter(number=number).first()
         return None if row is None else Entry.from_body(row.body, row.hash)
 
+    def hash_of(self, number: int) -> str | None:
+        """Return the hash of one entry, by which the chain goes on."""
+        found: str | None = rows.Entry.objects.filter(number=number).values_list("hash", flat=True).first()
+        return found
+
     def entries(self, *, lineage: str | None = None, recipient: str | None = None) -> Iterator[Entry]:
         """Return the entries in order, all of them or one lineage's or recipient's."""
         found = rows.Entry.objects.order_by("number")
@@ -145,7 +149,6 @@ def _has_gaussian_sums() -> bool:
 
 def _sums(account: Account) -> dict[str, object]:
     return {
-        "limit_nano_epsilon": account.limit.nano_epsilon,
         "nano_epsilon": account.state.nano_epsilon,
         "nano_rho": account.state.nano_rho,
         "atto_delta": account.state.atto_delta,
@@ -155,10 +158,9 @@ def _sums(account: Account) -> dict[str, object]:
 
 
 def _account(row: rows.Account) -> Account:
-    limit = Limit(row.relation, row.limit_nano_epsilon, row.limit_atto_delta, row.limit_atto_conversion)
     gaussian = 0 if "nano_gaussian" in row.get_deferred_fields() else row.nano_gaussian or 0
     state = State(row.nano_epsilon, row.nano_rho, row.atto_delta, gaussian)
-    return Account(row.lineage, row.recipient or None, limit, state, row.version)
+    return Account(row.lineage, row.recipient or None, cast("Relation", row.relation), state, row.version)
 
 
 def _release(row: rows.Release) -> StoredRelease:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
+from django.db.models import Min
 
 # Table -> what may never be done to it -> the condition under which an update is wrong ("" for always).
 _RULES: dict[str, tuple[str, str]] = {
@@ -24,7 +26,7 @@ _RULES: dict[str, tuple[str, str]] = {
 }
 
 
-def add_triggers(apps: Any, schema_editor: Any) -> None:
+def add_triggers(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Guard the tables, in the words of the database at hand."""
     make = {"sqlite": _sqlite, "postgresql": _postgres}[schema_editor.connection.vendor]
     for table, (words, wrong) in _RULES.items():
@@ -52,7 +54,38 @@ def _postgres(table: str, words: str, wrong: str) -> list[str]:
     ]
 
 
-def guard_gaussian(apps: Any, schema_editor: Any) -> None:
+def drop_guard_of_sums(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    """Let go of the trigger that names the limits, so that their columns can go."""
+    where = " ON ledger_account" if schema_editor.connection.vendor == "postgresql" else ""
+    schema_editor.execute(f"DROP TRIGGER ledger_account_stays{where}")
+
+
+def guard_sums(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    """Guard the sums as before; what may be spent is not in the ledger any more."""
+    words, wrong = _RULES["ledger_account"]
+    kept = " OR ".join(part for part in wrong.split(" OR ") if "limit_" not in part)
+    if schema_editor.connection.vendor == "sqlite":
+        schema_editor.execute(_sqlite("ledger_account", words, kept)[0])
+        return
+    schema_editor.execute(
+        f"CREATE TRIGGER ledger_account_stays BEFORE UPDATE ON ledger_account FOR EACH ROW WHEN ({kept}) "
+        "EXECUTE FUNCTION ledger_account_refuse()"
+    )
+
+
+def keep_deltas(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    """Take the smallest delta that a project's budgets were opened with over into its policy: it is never raised."""
+    for project in apps.get_model("projects", "Project").objects.all():
+        limits = apps.get_model("ledger", "Account").objects.filter(
+            lineage=project.key, relation="add_remove", limit_atto_delta__gt=0
+        )
+        smallest = limits.aggregate(found=Min("limit_atto_delta"))["found"]
+        if smallest is not None and smallest / 10**18 < project.delta:
+            project.delta = smallest / 10**18
+            project.save(update_fields=["delta"])
+
+
+def guard_gaussian(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Guard the sum of rho without a pure epsilon like the others: by a trigger of its own."""
     wrong = "NEW.nano_epsilon IS NOT NULL AND COALESCE(NEW.nano_gaussian, 0) < COALESCE(OLD.nano_gaussian, 0)"
     if schema_editor.connection.vendor == "sqlite":
@@ -67,6 +100,6 @@ def guard_gaussian(apps: Any, schema_editor: Any) -> None:
     )
 
 
-def add_head(apps: Any, schema_editor: Any) -> None:
+def add_head(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Insert the one row that payers take turns at."""
     apps.get_model("ledger", "Head").objects.create(id=1)

@@ -93,7 +93,7 @@ def patient_for(project: Project, identifiers: Mapping[str, str]) -> Patient:
     Args:
         project: The project; the same person has unrelated pseudonyms in two projects.
         identifiers: Field -> value. The first one names the person (the template's person question);
-            further ones are kept beside it.
+            further ones are kept next to it.
     """
     (patient,) = patients_for(project, [identifiers])
     return patient

@@ -12,9 +12,10 @@ from pydplib.errors import ParameterError, PolicyError
 from pydplib.web import hooks
 from pydplib.web.auditlog.log import recorded
 from pydplib.web.auditlog.models import Line
-from pydplib.web.people import links, rate_limits, second_factor
+from pydplib.web.people import links
 from pydplib.web.people.models import TAKEN, Hospital, OneTimeLink, User
-from pydplib.web.people.sessions import end_sessions
+from pydplib.web.people.sign_in import rate_limits, second_factor
+from pydplib.web.people.sign_in.sessions import end_sessions
 
 if TYPE_CHECKING:
     from pydplib.web.projects.models import Member
@@ -55,7 +56,7 @@ def choose_password(link: OneTimeLink, password: str) -> None:
         log.add("user.choose_password", user.username, by_link=str(link.purpose))
 
 
-def change_password(user: User, password: str, *, session_key: str) -> None:
+def change_password(user: User, password: str, *, session_key: str | None) -> None:
     """Set a user's own new password; all other sessions end, and links to reset it work no more."""
     with recorded(user) as log:
         user.set_password(password)

@@ -12,4 +12,4 @@ class PeopleConfig(hooks.PlatformApp):
 
     name = "pydplib.web.people"
     label = "people"
-    registers: ClassVar = ("sessions", "permissions")
+    registers: ClassVar = ("sign_in.sessions", "permissions")

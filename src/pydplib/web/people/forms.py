@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from django import forms
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 
+from pydplib.web.design.forms import Files, FormOptions, Posted
 from pydplib.web.people.models import User
-from pydplib.web.people.second_factor import MOST_GRACE_DAYS
+from pydplib.web.people.sign_in.second_factor import MOST_GRACE_DAYS
 
 PASSWORD_HELP = "At least 12 characters. Three or four unrelated words are strong and easy to remember."  # noqa: S105
 # ASCII only: names are compared without case, and databases differ about the case of other letters.
@@ -80,13 +81,15 @@ class NewPasswordForm(forms.Form):
     password = _password("New password", new=True, help_text=PASSWORD_HELP)
     again = _password("New password again", new=True)
 
-    def __init__(self, *args: object, user: User | None = None, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, data: Posted = None, files: Files = None, *, user: User | None = None, **kwargs: Unpack[FormOptions]
+    ) -> None:
+        super().__init__(data, files, **kwargs)
         self.user = user
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Compare the two and check the rules."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         first, second = values.get("password"), values.get("again")
         if first and second and first != second:
             self.add_error("again", "The two passwords differ. Type the same one twice.")
@@ -97,7 +100,7 @@ class NewPasswordForm(forms.Form):
                 self.add_error("password", problem)
         return values
 
-    def whose(self, values: dict[str, object]) -> User | None:
+    def whose(self, values: dict[str, str]) -> User | None:
         """Return the user whose name the password must not resemble."""
         return self.user
 
@@ -115,7 +118,7 @@ class SetupForm(NewPasswordForm):
     )
     full_name = forms.CharField(label="Your full name", max_length=120, required=False)
 
-    def whose(self, values: dict[str, object]) -> User | None:
+    def whose(self, values: dict[str, str]) -> User | None:
         """Return the user to be."""
         return User(username=values.get("username", ""), full_name=values.get("full_name", ""))
 
@@ -138,13 +141,15 @@ class ConfirmForm(forms.Form):
         help_text="The six digits that your phone shows now; each code works once. Or a recovery code.",
     )
 
-    def __init__(self, *args: object, with_code: bool, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, data: Posted = None, files: Files = None, *, with_code: bool, **kwargs: Unpack[FormOptions]
+    ) -> None:
+        super().__init__(data, files, **kwargs)
         if not with_code:
             del self.fields["code"]
 
 
-class NameForm(forms.ModelForm):
+class NameForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
     """How somebody is called on the pages."""
 
     class Meta:

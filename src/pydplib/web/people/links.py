@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -14,7 +13,7 @@ from django.utils import timezone
 from pydplib.errors import PolicyError
 from pydplib.web.people.models import OneTimeLink, User, hash_of
 
-Purpose: Any = OneTimeLink.Purpose
+Purpose = OneTimeLink.Purpose
 
 LASTS = {
     Purpose.SETUP: dt.timedelta(hours=24),
@@ -56,7 +55,7 @@ def carry(request: HttpRequest, link: OneTimeLink) -> None:
 
 def carried(request: HttpRequest) -> OneTimeLink | None:
     """Return the link of this session if it still works."""
-    return _working().filter(pk=request.session.get("link")).select_related("user").first()
+    return _working().filter(pk=request.session.get("link", 0)).select_related("user").first()
 
 
 def use(link: OneTimeLink) -> None:
@@ -65,6 +64,6 @@ def use(link: OneTimeLink) -> None:
         raise PolicyError("This link was used already, or its time is over. Ask for a new one.")
 
 
-def _working() -> Any:
+def _working() -> QuerySet[OneTimeLink]:
     alive = Q(user=None) | Q(user__is_active=True)
     return OneTimeLink.objects.filter(alive, used=None, expires__gt=timezone.now())

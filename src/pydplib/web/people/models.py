@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import ClassVar
+from collections.abc import Callable, Iterable
+from typing import ClassVar, TypedDict, Unpack
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models, transaction
+from django.db.models.base import ModelBase
 from django.db.models.functions import Lower
 from django.utils import timezone
 
@@ -33,6 +35,15 @@ def hash_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+class SaveOptions(TypedDict, total=False):
+    """What ``save`` of a model takes."""
+
+    force_insert: bool | tuple[ModelBase, ...]
+    force_update: bool
+    using: str | None
+    update_fields: Iterable[str] | None
+
+
 class Hospital(models.Model):
     """A tenant: a hospital, or a partner such as a company. Tenants do not see each other."""
 
@@ -45,7 +56,7 @@ class Hospital(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def save(self, *args: object, **kwargs: object) -> None:
+    def save(self, **options: Unpack[SaveOptions]) -> None:
         """Save, and reserve the name: receipts are signed in it, so nobody else may ever be called so, or nearly so.
 
         Raises:
@@ -53,7 +64,7 @@ class Hospital(models.Model):
         """
         with transaction.atomic():
             self.name = check_name(self.name)
-            super().save(*args, **kwargs)
+            super().save(**options)
             HospitalName.reserve(self)
 
 
@@ -121,6 +132,9 @@ class User(AbstractBaseUser):
     USERNAME_FIELD = "username"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects = UserManager()
+
+    is_verified: Callable[[], bool]  # django-otp's middleware adds it to the user of a request
+    otp_device: object  # and this one says which device gave the code
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(Lower("username"), name="one_user_per_name")]

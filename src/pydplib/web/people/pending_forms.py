@@ -1,4 +1,4 @@
-"""What was typed when a door asks for the password again: kept in the session, sent again by a press of its own.
+"""What was typed when a page asks for the password again: kept in the session, sent again by a press of its own.
 
 Never a secret and never a file: a form with one of those is not kept at all, and is filled in once more.
 """
@@ -6,7 +6,6 @@ Never a secret and never a file: a form with one of those is not kept at all, an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.http import HttpRequest
 from django.utils import timezone
@@ -65,7 +64,7 @@ def keep(request: HttpRequest, page: str) -> bool:
 
 def kept(request: HttpRequest) -> Kept | None:
     """Return what was kept for this user, unless that is long ago."""
-    found: dict[str, Any] = request.session.get("kept") or {}
+    found = request.session.get("kept") or {}
     if found.get("user") != request.user.pk or timezone.now().timestamp() - found.get("at", 0) > 60 * MINUTES:
         return None
     return Kept(found["path"], found["page"], tuple((name, value) for name, value in found["fields"]))

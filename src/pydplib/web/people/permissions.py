@@ -12,13 +12,14 @@ The pages of a project use ``door`` of ``pydplib.web.projects.permissions``.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Concatenate, TypeAlias, cast, overload
 
 from django.conf import settings
 from django.core import checks
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
@@ -28,10 +29,22 @@ from pydplib.errors import PolicyError
 from pydplib.policy import Power
 from pydplib.web.auditlog.refusals import note
 from pydplib.web.people.addresses import safe_path
+from pydplib.web.people.models import User
 from pydplib.web.people.pending_forms import forget, keep
-from pydplib.web.people.second_factor import device_of, grace_left
+from pydplib.web.people.sign_in.second_factor import device_of, grace_left
 
-View = Callable[..., HttpResponse]
+View: TypeAlias = Callable[..., HttpResponseBase]
+
+
+class SignedInRequest(HttpRequest):
+    """What a view behind a door gets: a request of somebody who has signed in."""
+
+    user: User
+
+
+SignedInView: TypeAlias = Callable[Concatenate[SignedInRequest, ...], HttpResponseBase]
+Check: TypeAlias = Callable[[SignedInRequest, dict[str, object]], HttpResponse | None]
+"""What a door asks before the view runs: nothing, or where the browser goes instead. It may take keywords away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,33 +67,41 @@ def public(view: View) -> View:
     return _hang(view, Door("public"))
 
 
-def signed_in(view: View | None = None, *, recent: bool = False) -> Any:
+@overload
+def signed_in(view: SignedInView) -> View: ...
+@overload
+def signed_in(*, recent: bool = False) -> Callable[[SignedInView], View]: ...
+def signed_in(view: SignedInView | None = None, *, recent: bool = False) -> View | Callable[[SignedInView], View]:
     """Let any signed-in user in."""
-    return guarded_view(view, Door("signed_in", recent=recent), lambda request, kwargs: None)
+    return _guard(view, Door("signed_in", recent=recent), lambda request, kwargs: None)
 
 
-def hospital_owner(view: View | None = None, *, recent: bool = False) -> Any:
+@overload
+def hospital_owner(view: SignedInView) -> View: ...
+@overload
+def hospital_owner(*, recent: bool = False) -> Callable[[SignedInView], View]: ...
+def hospital_owner(view: SignedInView | None = None, *, recent: bool = False) -> View | Callable[[SignedInView], View]:
     """Let those in who manage their hospital; others are told so."""
 
-    def check(request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse | None:
+    def check(request: SignedInRequest, kwargs: dict[str, object]) -> HttpResponse | None:
         if not request.user.is_hospital_owner:
             raise PolicyError("This page is for those who manage the hospital. Ask them to do it for you.")
         return second_factor_detour(request)
 
-    return guarded_view(view, Door("hospital_owner", recent=recent), check)
+    return _guard(view, Door("hospital_owner", recent=recent), check)
 
 
-def second_factor_detour(request: HttpRequest) -> HttpResponse | None:
+def second_factor_detour(request: SignedInRequest) -> HttpResponse | None:
     """Send those who gave no second factor in this session, and have no days of grace left, to where they get one."""
     return None if has_second_factor(request) or _may_wait(request) else redirect("second_factor")
 
 
-def _may_wait(request: HttpRequest) -> bool:
+def _may_wait(request: SignedInRequest) -> bool:
     # Who has a phone gives its code: grace is for those who have none yet.
     return grace_left(request.user) > 0 and device_of(request.user) is None
 
 
-def has_second_factor(request: HttpRequest) -> bool:
+def has_second_factor(request: SignedInRequest) -> bool:
     """Return whether a second factor was given in this session, or is waived as in the demonstration."""
     return is_demo_session(request) or bool(request.user.is_verified())
 
@@ -95,15 +116,20 @@ def _is_recent(request: HttpRequest) -> bool:
     return timezone.now().timestamp() - confirmed < 60 * settings.REAUTHENTICATION_MINUTES
 
 
-def guarded_view(view: View | None, entry: Door, check: Callable[..., HttpResponse | None]) -> Any:
-    """Return a view that runs ``check`` first; without a view, the decorator that does it."""
+def _guard(view: SignedInView | None, entry: Door, check: Check) -> View | Callable[[SignedInView], View]:
     if view is None:
         return lambda later: guarded_view(later, entry, check)
+    return guarded_view(view, entry, check)
+
+
+def guarded_view(view: View, entry: Door, check: Check) -> View:
+    """Return a view that runs ``check`` first."""
 
     @functools.wraps(view)
-    def guarded(request: HttpRequest, **kwargs: object) -> HttpResponse:
-        if not request.user.is_authenticated:
-            return detour_to(request, "login")
+    def guarded(anybody: HttpRequest, **kwargs: object) -> HttpResponseBase:
+        if not anybody.user.is_authenticated:
+            return detour_to(anybody, "login")
+        request = cast("SignedInRequest", anybody)
         try:
             detour = check(request, kwargs)
         except PolicyError as refusal:
@@ -146,7 +172,7 @@ def _hang(view: View, entry: Door) -> View:
 
 
 def note_refusal(request: HttpRequest, refusal: PolicyError, *, action: str = "door.refuse") -> None:
-    """Write down whom a door, or the rules behind it, refused, and why."""
+    """Write down whom a permission, or the rules behind it, refused, and why."""
     note(request.user, action, route_of(request), project=getattr(request, "project", None), reason=str(refusal))
 
 
@@ -155,7 +181,7 @@ def route_of(request: HttpRequest) -> str:
     return request.resolver_match.route if request.resolver_match else ""
 
 
-def views(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, View]]:
+def views(patterns: Iterable[URLPattern | URLResolver] | None = None, prefix: str = "") -> Iterator[tuple[str, View]]:
     """Yield every address pattern of the platform with its view."""
     for item in get_resolver().url_patterns if patterns is None else patterns:
         if isinstance(item, URLResolver):
@@ -169,7 +195,7 @@ def every_view_has_a_door(app_configs: object, **kwargs: object) -> list[checks.
     """Refuse to start with a view that nobody guards."""
     return [
         checks.Error(
-            f"The view at '/{route}' has no door.",
+            f"The view at '/{route}' has no permission.",
             hint="Decorate it: see pydplib.web.people.permissions.",
             id="pydplib.E1",
         )

@@ -15,22 +15,24 @@ from django_otp import login as otp_login
 from pydplib.errors import PolicyError
 from pydplib.web import hooks
 from pydplib.web.auditlog.log import record, recorded
-from pydplib.web.people import accounts, known_browsers, pending_forms, rate_limits, sign_in
-from pydplib.web.people import second_factor as factor
+from pydplib.web.people import accounts, pending_forms
 from pydplib.web.people.addresses import next_path
 from pydplib.web.people.forms import ChangePasswordForm, ConfirmForm, EnrolForm, NameForm
 from pydplib.web.people.models import User
-from pydplib.web.people.permissions import is_demo_session, note_refusal, public, signed_in
-from pydplib.web.people.qr import qr_code
-from pydplib.web.people.sessions import end_session as end_one
-from pydplib.web.people.sessions import end_sessions, note_session, sessions_of
+from pydplib.web.people.permissions import SignedInRequest, is_demo_session, note_refusal, public, signed_in
+from pydplib.web.people.sign_in import known_browsers, rate_limits
+from pydplib.web.people.sign_in import second_factor as factor
+from pydplib.web.people.sign_in import steps as sign_in
+from pydplib.web.people.sign_in.qr import qr_code
+from pydplib.web.people.sign_in.sessions import end_session as end_one
+from pydplib.web.people.sign_in.sessions import end_sessions, note_session, sessions_of
 from pydplib.web.people.views_entry import locked
 
 
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
-def account(request: HttpRequest) -> HttpResponse:
-    """Show what the user can change about the own account."""
+def account(request: SignedInRequest) -> HttpResponse:
+    """Show what the user can change about their own account."""
     form = NameForm(request.POST or None, instance=request.user)
     if request.method == "POST" and form.is_valid():
         with recorded(request.user) as log:
@@ -60,8 +62,8 @@ def account(request: HttpRequest) -> HttpResponse:
 @signed_in
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
-def password(request: HttpRequest) -> HttpResponse:
-    """Change the own password; all other sessions end."""
+def password(request: SignedInRequest) -> HttpResponse:
+    """Change their own password; all other sessions end."""
     user = request.user
     form = ChangePasswordForm(request.POST or None, user=user)
     if request.method == "POST" and form.is_valid():
@@ -82,7 +84,7 @@ def password(request: HttpRequest) -> HttpResponse:
 
 @signed_in(recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
-def second_factor(request: HttpRequest) -> HttpResponse:
+def second_factor(request: SignedInRequest) -> HttpResponse:
     """Enrol a phone; the secret is shown as a picture and as text, and lives in the session until the code fits."""
     user = request.user
     if factor.device_of(user) is not None and not user.is_verified() and not is_demo_session(request):
@@ -127,7 +129,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
 
 @signed_in(recent=True)
 @require_POST
-def second_factor_off(request: HttpRequest) -> HttpResponse:
+def second_factor_off(request: SignedInRequest) -> HttpResponse:
     """Turn the second factor off, for those who need none."""
     if factor.must_have(request.user):
         words = "Your role needs a second factor. You can change the phone, but not go without."
@@ -143,7 +145,7 @@ def second_factor_off(request: HttpRequest) -> HttpResponse:
 
 @signed_in(recent=True)
 @require_POST
-def recovery_codes(request: HttpRequest) -> HttpResponse:
+def recovery_codes(request: SignedInRequest) -> HttpResponse:
     """Make new recovery codes and show them once."""
     if factor.device_of(request.user) is None:
         return redirect("second_factor")
@@ -155,7 +157,7 @@ def recovery_codes(request: HttpRequest) -> HttpResponse:
 
 @signed_in
 @require_POST
-def end_session(request: HttpRequest) -> HttpResponse:
+def end_session(request: SignedInRequest) -> HttpResponse:
     """End one of the user's sessions, or all others."""
     user, which = request.user, request.POST.get("session", "")
     with recorded(user) as log:
@@ -173,7 +175,7 @@ def end_session(request: HttpRequest) -> HttpResponse:
 @signed_in
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "HEAD", "POST"])
-def confirm(request: HttpRequest) -> HttpResponse:
+def confirm(request: SignedInRequest) -> HttpResponse:
     """Ask for the password again before something that matters."""
     user, then = request.user, next_path(request)
     form = ConfirmForm(request.POST or None, with_code=factor.device_of(user) is not None)
@@ -194,7 +196,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
 
 @signed_in(recent=True)
 @require_safe
-def again(request: HttpRequest) -> HttpResponse:
+def again(request: SignedInRequest) -> HttpResponse:
     """Show what was filled in before the password was asked for, with a button that sends it."""
     found = pending_forms.kept(request)
     if found is None:
@@ -221,7 +223,7 @@ def _is_right(request: HttpRequest, user: User, values: dict[str, str]) -> bool:
     return "code" not in values or factor.try_code(user, values["code"], browser=browser)[0] is not None
 
 
-def _too_often(request: HttpRequest) -> HttpResponse:
+def _too_often(request: SignedInRequest) -> HttpResponse:
     """End the session in which somebody guesses."""
     record(request.user, "user.lock_session", request.user.username)
     logout(request)

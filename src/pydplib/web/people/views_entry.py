@@ -11,10 +11,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.web.auditlog.log import record
-from pydplib.web.people import accounts, known_browsers, links, rate_limits, second_factor, sign_in
+from pydplib.web.people import accounts, links
 from pydplib.web.people.addresses import next_path
 from pydplib.web.people.forms import CodeForm, NewPasswordForm, SetupForm, SignInForm
 from pydplib.web.people.permissions import public, signed_in
+from pydplib.web.people.sign_in import known_browsers, rate_limits, second_factor
+from pydplib.web.people.sign_in import steps as sign_in
 
 WRONG = "Name or password is not right."
 TIMED_OUT = {
@@ -102,6 +104,7 @@ def welcome(request: HttpRequest, token: str) -> HttpResponse:
     if request.method != "GET":  # a HEAD is somebody's preview
         return _unsent(HttpResponseNotAllowed(["GET"]))
     if link.purpose == links.Purpose.DEMO:
+        assert link.user is not None
         links.use(link)
         return _unsent(sign_in.enter(request, link.user, how="demonstration", then="/", demo=True))
     links.carry(request, link)

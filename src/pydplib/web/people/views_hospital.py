@@ -13,24 +13,26 @@ from django.views.decorators.http import require_http_methods
 from pydplib.errors import ParameterError
 from pydplib.web import hooks
 from pydplib.web.people import accounts, links
-from pydplib.web.people import second_factor as factor
 from pydplib.web.people.forms import HospitalForm, InviteForm
 from pydplib.web.people.models import User
-from pydplib.web.people.permissions import hospital_owner
+from pydplib.web.people.permissions import SignedInRequest, hospital_owner
+from pydplib.web.people.sign_in import second_factor as factor
 
 
-def _subject(request: HttpRequest, key: str) -> User:
+def _subject(request: SignedInRequest, key: str) -> User:
     found = accounts.person(request.user, key)
     if found is None:
         raise Http404
     return found
 
 
-def _about_somebody(view: Callable[[HttpRequest, User], HttpResponse]) -> Callable[..., HttpResponse]:
+def _about_somebody(
+    view: Callable[[SignedInRequest, User], HttpResponse],
+) -> Callable[[SignedInRequest, str], HttpResponse]:
     """Find the person of the address first: people of other hospitals are not there, whatever the method."""
 
     @functools.wraps(view)
-    def found(request: HttpRequest, key: str) -> HttpResponse:
+    def found(request: SignedInRequest, key: str) -> HttpResponse:
         subject = _subject(request, key)
         return view(request, subject) if request.method == "POST" else HttpResponseNotAllowed(["POST"])
 
@@ -39,7 +41,7 @@ def _about_somebody(view: Callable[[HttpRequest, User], HttpResponse]) -> Callab
 
 @hospital_owner
 @require_http_methods(["GET", "HEAD", "POST"])
-def hospital(request: HttpRequest) -> HttpResponse:
+def hospital(request: SignedInRequest) -> HttpResponse:
     """Show the hospital and its people."""
     form = HospitalForm(request.POST or None, initial=_settings(request.user))
     if request.method == "POST" and form.is_valid():
@@ -60,7 +62,7 @@ def hospital(request: HttpRequest) -> HttpResponse:
 
 @hospital_owner
 @require_http_methods(["GET", "HEAD", "POST"])
-def invite(request: HttpRequest) -> HttpResponse:
+def invite(request: SignedInRequest) -> HttpResponse:
     """Invite somebody: the link is shown once."""
     form = InviteForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -80,7 +82,7 @@ def invite(request: HttpRequest) -> HttpResponse:
 
 @hospital_owner
 @require_http_methods(["GET", "HEAD"])
-def person(request: HttpRequest, key: str) -> HttpResponse:
+def person(request: SignedInRequest, key: str) -> HttpResponse:
     """Show one of the hospital's people and what can be done."""
     subject = _subject(request, key)
     return render(
@@ -98,7 +100,7 @@ def person(request: HttpRequest, key: str) -> HttpResponse:
 
 @hospital_owner
 @_about_somebody
-def disable(request: HttpRequest, subject: User) -> HttpResponse:
+def disable(request: SignedInRequest, subject: User) -> HttpResponse:
     """Shut somebody out, at once."""
     accounts.set_active(request.user, subject, active=False)
     messages.success(request, f"{subject} can no longer sign in, and was signed out everywhere.")
@@ -107,7 +109,7 @@ def disable(request: HttpRequest, subject: User) -> HttpResponse:
 
 @hospital_owner
 @_about_somebody
-def enable(request: HttpRequest, subject: User) -> HttpResponse:
+def enable(request: SignedInRequest, subject: User) -> HttpResponse:
     """Let somebody in again."""
     accounts.set_active(request.user, subject, active=True)
     messages.success(request, f"{subject} can sign in again.")
@@ -116,7 +118,7 @@ def enable(request: HttpRequest, subject: User) -> HttpResponse:
 
 @hospital_owner(recent=True)
 @_about_somebody
-def reset_link(request: HttpRequest, subject: User) -> HttpResponse:
+def reset_link(request: SignedInRequest, subject: User) -> HttpResponse:
     """Make a link by which somebody chooses a new password."""
     fresh = not subject.has_usable_password()
     token = accounts.reset_link(request.user, subject)
@@ -125,7 +127,7 @@ def reset_link(request: HttpRequest, subject: User) -> HttpResponse:
 
 @hospital_owner(recent=True)
 @_about_somebody
-def ownership(request: HttpRequest, subject: User) -> HttpResponse:
+def ownership(request: SignedInRequest, subject: User) -> HttpResponse:
     """Give or take the right to manage the hospital."""
     give = request.POST.get("owner") == "yes"
     accounts.set_owner(request.user, subject, is_owner=give)
@@ -135,7 +137,7 @@ def ownership(request: HttpRequest, subject: User) -> HttpResponse:
 
 @hospital_owner(recent=True)
 @_about_somebody
-def second_factor(request: HttpRequest, subject: User) -> HttpResponse:
+def second_factor(request: SignedInRequest, subject: User) -> HttpResponse:
     """Take away a lost second factor."""
     accounts.remove_second_factor(request.user, subject)
     messages.success(request, f"{subject} signs in without a phone until a new one is enrolled.")

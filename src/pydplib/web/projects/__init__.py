@@ -1,1 +1,1 @@
-"""Projects: purpose, members, data flow policy, requests; and the doors that every page passes."""
+"""Projects: purpose, members, data flow policy, requests; and the permissions that every page passes."""

@@ -1,4 +1,7 @@
-"""What an organisation may spend by its members' roles and groups, and whether a change would give it more.
+"""What may a partner spend? The policy of today answers, here and nowhere else; and whether a change would give more.
+
+The ledger knows what was spent and no limit. Sessions, pages, the API, dashboards and synthetic tables take the limit
+from here, by a place's role and groups, an audience's dashboards, or the data set as a whole.
 
 Colleagues talk to each other and share one account, so the most generous place of an organisation counts. Places that
 see the rows themselves are left out: no budget protects data from those who hold it.
@@ -13,13 +16,67 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
-from pydplib.budget.rules import State
+from pydplib.budget.rules import Limit
 from pydplib.budget.units import NANO
+from pydplib.budget.verify import limits_paid_under
 from pydplib.errors import PolicyError
-from pydplib.policy import Policy, can_use
+from pydplib.guarantee import ApproxDP
+from pydplib.policy import Policy, Terms, can_use
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.words import DASHBOARD
+
+
+def terms_of(
+    project: Project,
+    role: str,
+    groups: Iterable[str] = (),
+    *,
+    policy: Policy | None = None,
+    on: dt.date | None = None,
+) -> Terms:
+    """Return what the policy gives a place: its noise, the cap of one question, what it may spend in total.
+
+    Args:
+        project: The project.
+        role: The role of the place.
+        groups: Its groups.
+        policy: The policy; by default the project's.
+        on: The day; by default today.
+
+    Raises:
+        PolicyError: No rule lets such a place ask.
+    """
+    policy = policy or project.policy
+    return policy.terms(role, groups=tuple(groups), project=project.key, on=on or timezone.localdate())
+
+
+def most_of(project: Project, places: Iterable[Member]) -> ApproxDP | None:
+    """Return what an organisation may spend in total: the most that one of its places gives; none if nobody may ask."""
+    policy, found = project.policy, list[ApproxDP]()
+    for place in places:
+        try:
+            found.append(terms_of(project, place.role, place.groups, policy=policy).own)
+        except PolicyError:
+            continue
+    return max(found, key=lambda budget: budget.epsilon, default=None)
+
+
+def limit_of(project: Project, recipient: str | None) -> Limit | None:
+    """Return what a recipient of the ledger may spend today; none if the policy gives it nothing any more.
+
+    Args:
+        project: The project.
+        recipient: An organisation's key, the dashboards of an audience, or None for all recipients together.
+    """
+    if recipient is None:
+        return Limit.of(ApproxDP(project.data_set_budget, project.delta))
+    if recipient.startswith(DASHBOARD):
+        epsilon = project.dashboard_budget(recipient.removeprefix(DASHBOARD))
+        return None if epsilon is None else Limit.of(ApproxDP(epsilon, project.delta))
+    most = most_of(project, project.members.filter(user__hospital__key=recipient))
+    return None if most is None else Limit.of(most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +171,16 @@ def _allowance(project: Project, policy: Policy, seats: Iterable[Seat], day: dt.
         if not can_use(seat.role, "ask") or can_use(seat.role, "see_raw"):
             continue
         try:
-            terms = policy.terms(seat.role, groups=seat.groups, project=project.key, on=day)
+            terms = terms_of(project, seat.role, seat.groups, policy=policy, on=day)
         except PolicyError:
             continue
         cap = math.inf if terms.epsilon_cap is None else terms.epsilon_cap
-        found.append(Allowance((terms.budget or terms.data_set_budget).epsilon, cap))
+        found.append(Allowance(terms.own.epsilon, cap))
     return Allowance(max(one.budget for one in found), max(one.cap for one in found)) if found else None
 
 
 def _opened(project: Project, organisation: str) -> float | None:
     """Return the largest budget under which the organisation has spent something; none if it spent nothing."""
-    accounts = DatabaseLedger().accounts(lineage=project.key, recipient=organisation)
-    used = [account.limit.nano_epsilon / NANO for account in accounts if account.state != State()]
+    entries = DatabaseLedger().entries(lineage=project.key, recipient=organisation)
+    used = [limit.nano_epsilon / NANO for limit in limits_paid_under(entries, organisation)]
     return max(used, default=None)

@@ -12,4 +12,4 @@ class ProjectsConfig(hooks.PlatformApp):
 
     name = "pydplib.web.projects"
     label = "projects"
-    registers: ClassVar = ("invitations",)
+    registers: ClassVar = ("members.invitations",)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import F
 from django.http import HttpRequest
@@ -55,7 +54,7 @@ def new_data_version(project: Project) -> int:
     return int(project.data_version)
 
 
-def tell_hospital(log: Log, user: Any | None, action: str, subject: str, project: Project) -> None:
+def tell_hospital(log: Log, user: User | None, action: str, subject: str, project: Project) -> None:
     """Note in the log of a user's own hospital what a project of another one does with them; nothing for colleagues."""
     if user is not None and user.hospital_id == project.hospital_id:
         return

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from django import forms
 from django.utils import timezone
 
 from pydplib.capture import builtin, builtin_names
 from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES
+from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
 from pydplib.web.people.forms import check_username
 from pydplib.web.people.models import User
-from pydplib.web.projects.memberships import roles_for
+from pydplib.web.projects.members.memberships import roles_for
 from pydplib.web.projects.models import Member, Project
 
 LATER = "later"
 
 
-def day_field(**options: object) -> forms.DateField:
+def day_field(*, label: str | None = None, help_text: str = "", required: bool = True) -> forms.DateField:
     """Return a field for a day, with the browser's own calendar."""
     widget = forms.DateInput(attrs={"type": "date", "class": "short"}, format="%Y-%m-%d")
-    return forms.DateField(widget=widget, **options)
+    return forms.DateField(widget=widget, label=label, help_text=help_text, required=required)
 
 
 class ProjectForm(forms.Form):
@@ -109,8 +110,16 @@ class AddMemberForm(forms.Form):
         "organisation that has spent some already.",
     )
 
-    def __init__(self, *args: Any, project: Project, can_make_accounts: bool = False, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        project: Project,
+        can_make_accounts: bool = False,
+        **kwargs: Unpack[FormOptions],
+    ) -> None:
+        super().__init__(data, files, **kwargs)
         if not can_make_accounts:
             del self.fields["makes_account"]
         most = {row.audience: row.budget for row in project.rules.filter(audience__in=PARTNER_ROLES)}
@@ -124,7 +133,7 @@ class AddMemberForm(forms.Form):
             .exclude(pk__in=project.members.values("user"))
             .order_by("full_name", "username")
         )
-        self.fields["colleague"].choices = [
+        choice_field(self, "colleague").choices = [
             ("", "Choose…"),
             *(
                 (user.username, f"{user.full_name} ({user.username})" if user.full_name else user.username)
@@ -132,9 +141,9 @@ class AddMemberForm(forms.Form):
             ),
         ]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Take exactly one of the two."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         chosen = [name for name in (values.get("colleague"), values.get("partner")) if name]
         if len(chosen) != 1 and not self.errors:
             raise forms.ValidationError("Choose a colleague or write a partner's user name: one of the two.")
@@ -168,15 +177,17 @@ class MemberForm(forms.Form):
         "change is then proposed, and counts once a second owner agrees.",
     )
 
-    def __init__(self, *args: object, member: Member, **kwargs: object) -> None:
+    def __init__(
+        self, data: Posted = None, files: Files = None, *, member: Member, **kwargs: Unpack[FormOptions]
+    ) -> None:
         kwargs.setdefault("initial", {"role": member.role, "department": member.department, "groups": member.groups})
-        super().__init__(*args, **kwargs)
-        self.fields["role"].choices = [
+        super().__init__(data, files, **kwargs)
+        choice_field(self, "role").choices = [
             (name, f"{ROLES[name].title}: {ROLES[name].description}") for name in roles_for(member.project, member.user)
         ]
         audiences = member.project.rules.filter(audience__startswith=GROUP).values_list("audience", flat=True)
         names = sorted({audience.removeprefix(GROUP) for audience in audiences} | set(member.groups))
         if names:
-            self.fields["groups"].choices = [(name, name) for name in names]
+            choice_field(self, "groups").choices = [(name, name) for name in names]
         else:
             del self.fields["groups"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -53,8 +53,9 @@ class Project(models.Model):
     @property
     def policy(self) -> Policy:
         """The data flow policy as ``pydplib.policy`` reads it; no row means no."""
-        rules = tuple(row.to_rule() for row in self.rules.all())
-        return Policy(rules=rules, data_set_budget=self.data_set_budget, delta=self.delta)
+        return Policy.of_rows(
+            [{**row.said, "project": self.key} for row in self.rules.all()], self.data_set_budget, self.delta
+        )
 
     @property
     def template_version(self) -> TemplateVersion | None:
@@ -67,7 +68,7 @@ class Project(models.Model):
         return self.members.filter(role__in=roles_with("edit_policy"), user__is_active=True)
 
     def dashboard_budget(self, audience: str) -> float | None:
-        """Return what the dashboards of an audience may spend together; none if no row speaks of it."""
+        """Return what the dashboards of an audience may spend together; none if no row is about it."""
         row = self.rules.filter(audience=audience).first()
         if row is None:
             return None
@@ -90,7 +91,7 @@ class Member(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="members")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=40, choices=ROLE_CHOICES, default=NEW_MEMBER)
-    department = models.CharField(max_length=80, blank=True)  # a radiologist sees the reports of the own one
+    department = models.CharField(max_length=80, blank=True)  # a radiologist sees the reports of their own department
     groups = models.JSONField(default=list, blank=True)  # names for policy rows such as "group:acme"
     since = models.DateTimeField(default=timezone.now, editable=False)
     role_since = models.DateTimeField(default=timezone.now)  # who became an owner later has no say in older requests
@@ -157,7 +158,7 @@ class Invitation(models.Model):
     class Meta:
         ordering = ("-made", "-id")
 
-    def close(self, state: object) -> None:
+    def close(self, state: State) -> None:
         """End an open invitation; the caller holds it locked."""
         self.state, self.decided = state, timezone.now()
         self.save(update_fields=["state", "decided"])
@@ -185,19 +186,16 @@ class Rule(models.Model):
 
     def to_rule(self) -> PolicyRule:
         """Return the row as the policy room knows it; its project is this one."""
-        return PolicyRule(
-            self.audience,
-            self.label,
-            fields=tuple(self.fields),
-            filters=tuple(self.filters),
-            epsilon_per_question=self.epsilon_per_question,
-            budget=self.budget,
-            expires=self.expires,
-            purpose=self.purpose,
-            project=self.project.key,
-            paper_mode=self.paper_mode,
-            synthetic=self.synthetic,
-        )
+        return PolicyRule(**self.said, project=self.project.key)
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What the row says, by the names of ``PolicyRule``."""
+        names = ("audience", "label", "epsilon_per_question", "budget", "expires", "purpose", "paper_mode", "synthetic")
+        return {name: getattr(self, name) for name in names} | {
+            "fields": tuple(self.fields),
+            "filters": tuple(self.filters),
+        }
 
     @classmethod
     def from_rule(cls, project: Project, rule: PolicyRule) -> Rule:
@@ -258,7 +256,7 @@ class AccessRequest(models.Model):
         ]
         ordering = ("-made", "-id")
 
-    def close(self, state: object) -> None:
+    def close(self, state: State) -> None:
         """End an open request; the caller holds it locked."""
         self.state, self.decided = state, timezone.now()
         self.save(update_fields=["state", "decided"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest
 from django.urls import reverse
 
+from pydplib.web.projects.permissions import ProjectRequest
 
-def project_tabs(request: HttpRequest, active: str) -> list[dict[str, object]]:
+
+def project_tabs(request: ProjectRequest, active: str) -> list[dict[str, object]]:
     """Return overview, members, policy and what I get, as far as the role opens them."""
     key, place = request.project.key, request.member
     listed = [

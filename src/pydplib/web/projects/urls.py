@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pydplib.web.projects import views_access, views_members, views_policy, views_projects, views_requests
+from pydplib.web.projects import views_projects
+from pydplib.web.projects.members import views as views_members
+from pydplib.web.projects.policy import views as views_policy
+from pydplib.web.projects.policy import views_access
+from pydplib.web.projects.requests import views as views_requests
 
 urlpatterns = [
     path("projects", views_projects.projects, name="projects"),

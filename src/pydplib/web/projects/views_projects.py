@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from pydplib.web.people.permissions import hospital_owner, signed_in
+from pydplib.web.people.permissions import SignedInRequest, hospital_owner, signed_in
 from pydplib.web.projects.forms import LATER, NewProjectForm, ProjectForm
-from pydplib.web.projects.memberships import owners_of
+from pydplib.web.projects.members.memberships import owners_of
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.permissions import door, memberships
+from pydplib.web.projects.permissions import TargetRequest, door, memberships
 from pydplib.web.projects.setup import can_create_project, create_project, edit_project
 from pydplib.web.projects.tabs import project_tabs
 
 
 @signed_in
 @require_safe
-def projects(request: HttpRequest) -> HttpResponse:
+def projects(request: SignedInRequest) -> HttpResponse:
     """List the user's projects."""
     places = memberships(request)
     return render(request, "projects/list.html", {"places": places, "can_create": can_create_project(request.user)})
@@ -28,7 +26,7 @@ def projects(request: HttpRequest) -> HttpResponse:
 
 @hospital_owner
 @require_http_methods(["GET", "HEAD", "POST"])
-def new_project(request: HttpRequest) -> HttpResponse:
+def new_project(request: SignedInRequest) -> HttpResponse:
     """Make a project."""
     form = NewProjectForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -42,18 +40,19 @@ def new_project(request: HttpRequest) -> HttpResponse:
 
 @door("read_project", of=Project)
 @require_safe
-def project(request: HttpRequest) -> HttpResponse:
+def project(request: TargetRequest[Project]) -> HttpResponse:
     """Show what the project is for; looking at it makes it the current one."""
     chosen, place = request.project, request.member
     request.session["project"] = chosen.key
     version = chosen.template_version
-    values: dict[str, Any] = {
+    used = f"{version.template.title}, version {version.number}" if version else "Not chosen yet"
+    values: dict[str, object] = {
         "project": chosen,
         "tabs": project_tabs(request, "project"),
         "template_version": version,
         "owners": owners_of(chosen),
         "can_edit": place.can("edit_policy"),
-        "facts": _facts(chosen, version),
+        "facts": [*_facts(chosen), ("Report template", used)],
     }
     if place.can("manage_data"):
         values["snapshots"] = chosen.snapshots.all()[:5]
@@ -62,7 +61,7 @@ def project(request: HttpRequest) -> HttpResponse:
 
 @door("edit_policy", of=Project, recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: HttpRequest) -> HttpResponse:
+def edit(request: TargetRequest[Project]) -> HttpResponse:
     """Change name, purpose, legal basis and retention."""
     chosen = request.project
     initial = {name: getattr(chosen, name) for name in ProjectForm.base_fields}
@@ -75,13 +74,12 @@ def edit(request: HttpRequest) -> HttpResponse:
     return render(request, "projects/edit.html", values, status=422 if form.is_bound else 200)
 
 
-def _facts(chosen: Project, version: Any) -> list[tuple[str, Any]]:
+def _facts(chosen: Project) -> list[tuple[str, str]]:
     return [
         ("Purpose", chosen.purpose),
         ("Legal basis", chosen.legal_basis),
         ("Records are kept until", f"{chosen.retention_until:%-d %B %Y}"),
         ("Held by", chosen.hospital.name),
-        ("Report template", f"{version.template.title}, version {version.number}" if version else "Not chosen yet"),
     ]
 
 

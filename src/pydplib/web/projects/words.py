@@ -6,13 +6,15 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from django.http import HttpRequest
 from django.utils import timezone
 
 from pydplib.attack.bounds import most_success
 from pydplib.policy import ALL, ANY, GROUP, LABEL_WORDS, ROLES, PolicyRule
+
+if TYPE_CHECKING:
+    from pydplib.web.projects.models import AccessRequest
 
 DASHBOARD = "dashboard:"
 """How the account of an audience's dashboards begins, in the ledger and in requests: ``dashboard:third_party``."""
@@ -70,7 +72,7 @@ def row_words(rule: PolicyRule, titles: Mapping[str, str]) -> RowWords:
     )
 
 
-def request_words(request: HttpRequest, titles: Mapping[str, str]) -> str:
+def request_words(request: AccessRequest, titles: Mapping[str, str]) -> str:
     """Return what a request asks for, in one sentence."""
     asked = request.asked
     who = audience_words(request.beneficiary)
@@ -79,7 +81,7 @@ def request_words(request: HttpRequest, titles: Mapping[str, str]) -> str:
     if request.kind == "fields":
         also = ", also in conditions" if asked.get("conditions") else ""
         return f"{who}: open {_names(asked['fields'], titles)}{also}"
-    who = request.beneficiary if asked.get("proposal") else request.by
+    who = request.beneficiary if asked.get("proposal") else str(request.by)
     parts = []
     if asked["role"] != asked["from"]:
         parts.append(f"from {audience_words(asked['from']).lower()} to {audience_words(asked['role']).lower()}")
@@ -107,7 +109,7 @@ def raise_meaning(before: float, after: float) -> str:
     )
 
 
-def request_meaning(request: Any) -> str:
+def request_meaning(request: AccessRequest) -> str:
     """Return what a request means for the people in the data, if it raises a budget; else nothing."""
     asked, project = request.asked, request.project
     if request.kind == "budget":

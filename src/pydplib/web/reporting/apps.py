@@ -12,4 +12,4 @@ class ReportingConfig(hooks.PlatformApp):
 
     name = "pydplib.web.reporting"
     label = "reporting"
-    registers: ClassVar = ("template_versions",)
+    registers: ClassVar = ("report_templates.versions",)

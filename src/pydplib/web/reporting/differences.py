@@ -86,7 +86,7 @@ def differences(template: Template, old: Mapping[str, object], new: Mapping[str,
     ]
 
 
-def _table(template: Template, answers: Mapping[str, Any]) -> dict[str, str]:
+def _table(template: Template, answers: Mapping[str, object]) -> dict[str, str]:
     found: dict[str, str] = {}
     for place, shown in answers_in_words(template, evaluate(template, answers, purpose="draft").answers):
         name, count = place, 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from pydplib.capture import Template
 from pydplib.web.people.models import new_key
+from pydplib.web.projects.models import Project
 
 
 class TemplateVersion(models.Model):
@@ -41,7 +42,7 @@ def _template(definition: str) -> Template:
     return Template.from_json(definition)
 
 
-class VisibleReports(models.Manager):
+class VisibleReports(models.Manager["Report"]):
     """All reports but those of an import that nobody has accepted yet: they are there for the import alone."""
 
     def get_queryset(self) -> models.QuerySet[Report]:
@@ -174,6 +175,25 @@ class Reading(models.Model):
         ordering = ("text_id", "number")
 
     @property
-    def project(self) -> Any:
-        """The project of the text; the doors ask for it."""
+    def project(self) -> Project:
+        """The project of the text; permissions ask for it."""
         return self.text.project
+
+
+class SavedFilter(models.Model):
+    """Filters and order of the list of reports under a name; a member's own, for one project."""
+
+    MOST = 20
+    """How many one member may keep in a project."""
+
+    key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
+    project = models.ForeignKey("projects.Project", on_delete=models.CASCADE, related_name="saved_filters")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_filters")
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=400)  # what stands behind the address of the list
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "user", "name"], name="one_filter_per_name")
+        ]
+        ordering = ("name",)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from pydplib.capture import Template, evaluate, report_text
@@ -12,10 +12,10 @@ from pydplib.errors import DataError
 from pydplib.web.auditlog.log import Log, recorded
 from pydplib.web.people.models import User
 from pydplib.web.projects.changes import new_data_version
-from pydplib.web.reporting.answers import Remark, remark_on
-from pydplib.web.reporting.drafts import DraftConflict
+from pydplib.web.reporting.forms.answers import Remark, remark_on
+from pydplib.web.reporting.forms.drafts import DraftConflict
 from pydplib.web.reporting.models import Correction, Report, ReportVersion
-from pydplib.web.reporting.template_versions import capturing_template, row_values
+from pydplib.web.reporting.report_templates.versions import capturing_template, row_values
 
 
 class NotReady(DataError):
@@ -31,8 +31,8 @@ class NotReady(DataError):
 class Complete:
     """A whole report: clean answers, the flat row, the text."""
 
-    answers: dict[str, Any]
-    values: dict[str, Any]
+    answers: dict[str, object]
+    values: dict[str, object]
     text: str
 
 
@@ -109,7 +109,7 @@ def sign_label(report: Report, done: Complete, *, user: User, log: Log, reason: 
 
 
 def _write_signed(
-    rows: Any, report: Report, done: Complete, *, number: int, user: User, log: Log, reason: str = ""
+    rows: QuerySet[Report], report: Report, done: Complete, *, number: int, user: User, log: Log, reason: str = ""
 ) -> ReportVersion:
     """Write the state, the version, the data version and the line; the update decides who was first."""
     now = timezone.now()

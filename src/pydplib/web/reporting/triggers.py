@@ -6,7 +6,8 @@ call ``add_triggers`` again at its end. A test looks whether the refusal works a
 
 from __future__ import annotations
 
-from typing import Any
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
 
 TABLE = "reporting_reportversion"
 
@@ -21,7 +22,7 @@ _POSTGRES = (
 )
 
 
-def add_triggers(apps: Any, schema_editor: Any) -> None:
+def add_triggers(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Make signed versions final, in the words of the database at hand."""
     for statement in {"sqlite": _SQLITE, "postgresql": _POSTGRES}[schema_editor.connection.vendor]:
         schema_editor.execute(statement)

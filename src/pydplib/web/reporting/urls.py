@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pydplib.web.reporting import views_form, views_labels, views_reports, views_templates
+from pydplib.web.reporting import views_reports
+from pydplib.web.reporting.forms import views as views_form
+from pydplib.web.reporting.labels import views as views_labels
+from pydplib.web.reporting.report_templates import views as views_templates
 
 urlpatterns = [
     path("templates", views_templates.templates, name="templates"),
@@ -15,6 +18,8 @@ urlpatterns = [
     path("templates/<str:key>/use", views_templates.template_use, name="template_use"),
     path("reports", views_reports.reports, name="reports"),
     path("reports/find", views_reports.report_find, name="report_find"),
+    path("reports/filters", views_reports.filter_save, name="filter_save"),
+    path("reports/filters/remove", views_reports.filter_remove, name="filter_remove"),
     path("reports/new", views_form.report_new, name="report_new"),
     path("reports/<str:key>", views_reports.report, name="report"),
     path("reports/<str:key>/edit", views_form.report_edit, name="report_edit"),

@@ -5,49 +5,59 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.contrib import messages
 from django.core.paginator import Page, Paginator
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from pydplib.capture import pirads, response_to_fhir
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.log import record
 from pydplib.web.patients.pseudonyms import by_short_id, find_patient
-from pydplib.web.projects.flows import check_flow_for
-from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.drafts import corrections_of, open_correction
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.policy.flows import check_flow_for
+from pydplib.web.reporting.forms.drafts import corrections_of, open_correction
+from pydplib.web.reporting.forms.views import PatientForm
 from pydplib.web.reporting.lists import (
     ReportFilter,
     check_visible,
     drafts_of,
     listed,
+    remove_filter,
     reports_about,
+    save_filter,
+    saved_filters,
     sees_all,
+    sorting_of,
     version_of,
     visible_reports,
 )
 from pydplib.web.reporting.models import Report
-from pydplib.web.reporting.template_versions import capturing_template
-from pydplib.web.reporting.views_form import PatientForm
+from pydplib.web.reporting.report_templates.versions import capturing_template
 from pydplib.web.reporting.words import history, report_words
 
 PER_PAGE = 25
 
 
 @door("capture")
-def reports(request: HttpRequest) -> HttpResponse:
+def reports(request: ProjectRequest) -> HttpResponse:
     """List reports: the user's drafts on top, then all that fit the filters."""
     filters = ReportFilter(request.GET, request=request)
-    page = Paginator(listed(filters.apply(visible_reports(request))), PER_PAGE).get_page(request.GET.get("page"))
+    sorting = sorting_of(request.GET.get("sort", ""), filters.question)
+    found = sorting.apply(listed(filters.apply(visible_reports(request))))
+    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
     values = _list_values(request, filters) | _rows(page, filters)
+    values |= {"sorting": sorting, "sort": request.GET.get("sort", "")[:40]}
+    values["saved"] = saved_filters(request.project, request.user)
     _note(request, "reports.look", values, filters=filters.used)
     return render(request, "reporting/reports.html", values)
 
 
 @door("capture")
 @require_POST
-def report_find(request: HttpRequest) -> HttpResponse:
+def report_find(request: ProjectRequest) -> HttpResponse:
     """Find the reports of one patient by identifier or short id; by POST, so that neither is in an address."""
     version = request.project.template_version
     person = version.template.person if version else ""
@@ -61,12 +71,33 @@ def report_find(request: HttpRequest) -> HttpResponse:
         patient = patient or by_short_id(request.project, form.cleaned_data["identifier"])
     page = Paginator(reports_about(request, patient), 200).get_page(1)
     filters = ReportFilter({}, request=request)
-    values = _list_values(request, filters) | _rows(page, filters) | {"searched": True}
+    values = _list_values(request, filters) | _rows(page, filters) | {"searched": True, "sorting": None}
     _note(request, "reports.find", values)
     return render(request, "reporting/reports.html", values)
 
 
-def _note(request: HttpRequest, action: str, values: dict[str, Any], **more: object) -> None:
+@door("capture")
+@require_POST
+def filter_save(request: ProjectRequest) -> HttpResponse:
+    """Keep the filters of the list under a name."""
+    filters = ReportFilter(request.POST, request=request)
+    name, sort = request.POST.get("name", ""), request.POST.get("sort", "")
+    made = save_filter(request.project, request.user, name=name, filters=filters, sort=sort)
+    messages.success(request, f"Saved as “{made.name}”. Only you see it.")
+    return redirect(f"{reverse('reports')}?{made.query}")
+
+
+@door("capture")
+@require_POST
+def filter_remove(request: ProjectRequest) -> HttpResponse:
+    """Remove one of the member's own filters."""
+    if not remove_filter(request.project, request.user, request.POST.get("filter", "")):
+        raise Http404
+    messages.success(request, "Removed.")
+    return redirect("reports")
+
+
+def _note(request: ProjectRequest, action: str, values: dict[str, Any], **more: object) -> None:
     """Write down whom a list showed: a look at a patient's line is a look at the patient."""
     shown = [row["report"] for row in values["rows"]] + list(values["drafts"])
     shown += [correction.report for correction in values["corrections"]]
@@ -86,7 +117,7 @@ def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, object]:
     return {"page": page, "rows": rows}
 
 
-def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, object]:
+def _list_values(request: ProjectRequest, filters: ReportFilter) -> dict[str, object]:
     version = request.project.template_version
     return {
         "filters": filters,
@@ -100,7 +131,7 @@ def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, objec
 
 
 @door("capture", of=Report)
-def report(request: HttpRequest) -> HttpResponse:
+def report(request: TargetRequest[Report]) -> HttpResponse:
     """Show a report with its text, answers and history."""
     shown: Report = request.target
     check_visible(request, shown)
@@ -111,7 +142,7 @@ def report(request: HttpRequest) -> HttpResponse:
         if version is None:
             raise Http404
     record(request.user, "report.look", shown.key, project=request.project, version=number or shown.version)
-    values: dict[str, Any] = {"report": shown, "breadcrumb": [("Reports", "/reports"), ("Report", "")]}
+    values: dict[str, object] = {"report": shown, "breadcrumb": [("Reports", "/reports"), ("Report", "")]}
     if shown.version:
         values |= {
             "words": report_words(shown, version),
@@ -126,7 +157,7 @@ def report(request: HttpRequest) -> HttpResponse:
 
 
 @door("see_raw", of=Report, recent=True)
-def report_fhir(request: HttpRequest) -> HttpResponse:
+def report_fhir(request: TargetRequest[Report]) -> HttpResponse:
     """Download a signed report as a FHIR QuestionnaireResponse; the patient is a pseudonym in it."""
     shown: Report = request.target
     check_visible(request, shown)
@@ -140,7 +171,7 @@ def report_fhir(request: HttpRequest) -> HttpResponse:
     resource = response_to_fhir(
         capturing_template(shown.template),
         shown.answers,
-        version=release,
+        version="R4" if release == "R4" else "R5",
         subject=f"Patient/{shown.patient.key}",
         authored=shown.signed,
     )

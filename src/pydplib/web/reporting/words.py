@@ -7,10 +7,10 @@ from typing import Any
 
 from pydplib.capture import Group, Template, evaluate
 from pydplib.capture.model import Item
-from pydplib.web.reporting.answers import FormResult, results_of
 from pydplib.web.reporting.differences import AnswerDifference, answer_in_words, differences, singular
+from pydplib.web.reporting.forms.answers import FormResult, results_of
 from pydplib.web.reporting.models import Report, ReportVersion
-from pydplib.web.reporting.template_versions import capturing_template
+from pydplib.web.reporting.report_templates.versions import capturing_template
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,13 @@ class FormStep:
 def report_words(report: Report, version: ReportVersion | None = None) -> FormWords:
     """Return a signed report in words: the given version, or the latest."""
     shown = version or report.versions.select_related("template").first()
+    assert shown is not None  # a signed report has a version
     template = capturing_template(shown.template)
     evaluation = evaluate(template, shown.answers, purpose="draft")
     return FormWords(shown.text, results_of(template, evaluation), sections(template, evaluation.answers))
 
 
-def sections(template: Template, answers: dict[str, Any]) -> list[FormSection]:
+def sections(template: Template, answers: dict[str, object]) -> list[FormSection]:
     """Return the answers of a report by group; repetitions are groups of their own.
 
     Examples:

@@ -12,4 +12,4 @@ class SyntheticConfig(hooks.PlatformApp):
 
     name = "pydplib.web.synthetic"
     label = "synthetic"
-    registers: ClassVar = ("purchases",)
+    registers: ClassVar = ("purchases", "tables")

@@ -26,7 +26,7 @@ _EDGES = tuple(range(20, 101, 5))
 _SCORES = (1, 2, 3, 4, 5)
 _COUNTED = "patients"
 
-Rows = Mapping[str, Sequence[Any]]
+Rows = Mapping[str, Sequence[object]]
 
 ValueNames = Mapping[str, Mapping[str, str]]
 """Column -> its values, as they are stored -> their words for readers."""
@@ -52,7 +52,7 @@ class SyntheticFigure:
     label: str
     figure: Figure
     heads: list[str]
-    rows: list[list[Any]]
+    rows: list[list[object]]
     note: str = ""
     is_measured: bool = True
 
@@ -187,11 +187,13 @@ def _labels() -> list[str]:
     return [f"{low} to {high}" for low, high in pairwise(_EDGES)]
 
 
-def _age_and_score(rows: Rows) -> tuple[Figure, list[str], list[list[Any]]]:
+def _age_and_score(rows: Rows) -> tuple[Figure, list[str], list[list[object]]]:
     pairs = [(float(age), _score(score)) for age, score in _pairs(rows, "age", "pirads")]
     groups = {f"PI-RADS {score}": _age_groups([age for age, own in pairs if own == score]) for score in _SCORES}
     figure = plot.bar(_labels(), groups, stacked=True, x_title="age in years", y_title=_COUNTED)
-    lines = [[label, *(groups[name][place] for name in groups)] for place, label in enumerate(_labels())]
+    lines: list[list[object]] = [
+        [label, *(groups[name][place] for name in groups)] for place, label in enumerate(_labels())
+    ]
     return figure, ["age", *groups], lines
 
 
@@ -204,12 +206,14 @@ def _average_ends(table: SyntheticTable) -> dict[int, tuple[float, float]]:
 
 def _average_age(
     rows: Rows, ends: Mapping[int, tuple[float, float]] | None = None
-) -> tuple[Figure, list[str], list[list[Any]]]:
+) -> tuple[Figure, list[str], list[list[object]]]:
     pairs = [(float(age), _score(score)) for age, score in _pairs(rows, "age", "pirads")]
     by_score = [[age for age, own in pairs if own == score] for score in _SCORES]
     means = [sum(ages) / len(ages) if ages else math.nan for ages in by_score]
     labels = [f"PI-RADS {score}" for score in _SCORES]
-    lines = [[label, "–" if math.isnan(mean) else f"{mean:.1f}"] for label, mean in zip(labels, means, strict=True)]
+    lines: list[list[object]] = [
+        [label, "–" if math.isnan(mean) else f"{mean:.1f}"] for label, mean in zip(labels, means, strict=True)
+    ]
     if ends is None:
         figure = plot.dots(labels, {"average age": means}, x_title="average age in years")
         return figure, ["score", "average age"], lines
@@ -223,21 +227,21 @@ def _average_age(
     return figure, ["score", "average age", "95 % interval"], lines
 
 
-def _age_by_prostatitis(rows: Rows) -> tuple[Figure, list[str], list[list[Any]]]:
+def _age_by_prostatitis(rows: Rows) -> tuple[Figure, list[str], list[list[object]]]:
     groups: dict[str, list[float]] = {}
     for age, finding in _pairs(rows, "age", "prostatitis"):
         groups.setdefault(str(finding), []).append(float(age))
     names = sorted(groups)
     boxes = [Box(*(float(v) for v in np.percentile(groups[name], (5, 25, 50, 75, 95)))) for name in names]
     figure = plot.box(names, {"ages": boxes}, x_title="prostatitis", y_title="age in years")
-    lines = [
+    lines: list[list[object]] = [
         [name, f"{box.q1:.0f}", f"{box.median:.0f}", f"{box.q3:.0f}"] for name, box in zip(names, boxes, strict=True)
     ]
     return figure, ["prostatitis", "lower quarter", "median", "upper quarter"], lines
 
 
 def _ages(rows: Rows) -> tuple[Figure, list[str], list[list[object]]]:
-    counts = _age_groups([float(age) for age in rows["age"] if age is not None])
+    counts = _age_groups([float(str(age)) for age in rows["age"] if age is not None])
     figure = plot.histogram(_EDGES, {"age": counts}, x_title="age in years", y_title=_COUNTED)
     return figure, ["age", _COUNTED], [[label, count] for label, count in zip(_labels(), counts, strict=True)]
 

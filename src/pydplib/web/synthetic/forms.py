@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
+from django.http import QueryDict
 
 from pydplib.schema import Column
 from pydplib.web.analyses.offers import Offer
+from pydplib.web.design.forms import Posted, choice_field
 from pydplib.web.synthetic.offers import Asked
 
 MOST_RELATIONS = 4
@@ -64,7 +64,9 @@ class SyntheticForm(forms.Form):
         label="Kind of noise", choices=_NOISES, required=False, widget=forms.RadioSelect, initial="auto"
     )
 
-    def __init__(self, data: Any, *, offer: Offer) -> None:
+    data: QueryDict
+
+    def __init__(self, data: QueryDict, *, offer: Offer) -> None:
         values = data.copy()
         self.titles = offer.titles
         self.is_begun = "columns" in values
@@ -78,8 +80,8 @@ class SyntheticForm(forms.Form):
             values["epsilon"] = f"{offer.cap:g}"
         super().__init__(values)
         named = [(name, self.titles[name]) for name in open_columns]
-        self.fields["columns"].choices = named
-        self.fields["accuracy"].choices = [("epsilon", "I set the privacy loss"), *factors]
+        choice_field(self, "columns").choices = named
+        choice_field(self, "accuracy").choices = [("epsilon", "I set the privacy loss"), *factors]
         if offer.cap is not None:
             self.fields["epsilon"].help_text = f"At most {offer.cap:g} for your role."
         self.relation_rows = [self._add_relation(place, named) for place in range(1, MOST_RELATIONS + 1)]
@@ -99,9 +101,9 @@ class SyntheticForm(forms.Form):
         """The pairs of fields of relations."""
         return [[self[name] for name in names] for names in self.relation_rows]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Check that relations are between chosen columns; the price is asked elsewhere."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         chosen = values.get("columns", [])
         if len(chosen) > MOST_COLUMNS:
             self.add_error("columns", f"At most {MOST_COLUMNS} columns: more share the price too thinly.")
@@ -151,10 +153,10 @@ class AskForm(forms.Form):
     column = forms.ChoiceField(label="Column", required=False)
     by = forms.ChoiceField(label="by", required=False)
 
-    def __init__(self, data: object, *, columns: list[tuple[str, str]]) -> None:
+    def __init__(self, data: Posted, *, columns: list[tuple[str, str]]) -> None:
         super().__init__(data or None)
-        self.fields["column"].choices = [("", "Choose a column"), *columns]
-        self.fields["by"].choices = [("", "–"), *columns]
+        choice_field(self, "column").choices = [("", "Choose a column"), *columns]
+        choice_field(self, "by").choices = [("", "–"), *columns]
 
     @property
     def names(self) -> list[str]:

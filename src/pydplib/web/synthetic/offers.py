@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from django.conf import settings
 
@@ -28,6 +28,19 @@ WORDS = {"gaussian": "Gaussian noise", "laplace": "Laplace noise"}
 _STEP = 1000  # an epsilon that the platform proposes has three decimals
 
 
+class SynthesisOptions(TypedDict):
+    """What ``Session.synthesize`` takes."""
+
+    columns: list[str]
+    relations: list[list[str]]
+    of: str
+    find: bool
+    epsilon: float | None
+    noise_factor: str | None
+    delta: float | None
+    impossible: Template
+
+
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """What somebody wants to buy.
@@ -48,7 +61,7 @@ class Asked:
     noise_factor: str | None = None
     noise: Noise = "auto"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain values."""
         return {
             "columns": list(self.columns),
@@ -65,7 +78,7 @@ class Asked:
         plain = {**values, "columns": tuple(values["columns"])}
         return cls(**plain | {"relations": tuple(tuple(relation) for relation in values["relations"])})
 
-    def options(self, rules: Template) -> dict[str, Any]:
+    def options(self, rules: Template) -> SynthesisOptions:
         """Return the same as ``Session.synthesize`` takes it; a kind of noise must be chosen by now.
 
         Args:

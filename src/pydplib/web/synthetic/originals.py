@@ -6,7 +6,6 @@ Everything here is a function of the real data. It is in no receipt, no answer o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -92,7 +91,7 @@ def look(user: User, row: SyntheticPurchase, table: SyntheticTable) -> NextToOri
     return NextToOriginal(pairs=pairs, report=report, persons=len(next(iter(rows.values()), [])))
 
 
-def original_rows(row: SyntheticPurchase, table: SyntheticTable) -> dict[str, list[Any]]:
+def original_rows(row: SyntheticPurchase, table: SyntheticTable) -> dict[str, list[object]]:
     """Return the row of each person that the table counted, as columns."""
     snapshot = snapshot_of(row)
     schema = Schema.from_json(snapshot.schema)
@@ -105,7 +104,7 @@ def original_rows(row: SyntheticPurchase, table: SyntheticTable) -> dict[str, li
         return {name: found[name].to_pylist() for name in table.columns}
     keys = [(name, "ascending") for name in [schema.person, *order]]
     sorted_rows = found.sort_by(keys).to_pydict()
-    first: dict[Any, int] = {}
+    first: dict[object, int] = {}
     for place, person in enumerate(sorted_rows[schema.person]):
         if person is not None:
             first.setdefault(person, place)

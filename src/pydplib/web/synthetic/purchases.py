@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -36,7 +36,7 @@ from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.synthetic.models import SyntheticPurchase
-from pydplib.web.synthetic.offers import Asked, offer_of, price_of
+from pydplib.web.synthetic.offers import Asked, SynthesisOptions, offer_of, price_of
 
 BACKGROUND = True
 """Whether tables are made in a thread of their own; tests let the page wait for them."""
@@ -44,7 +44,7 @@ BACKGROUND = True
 MOST_SECONDS = 3600.0
 """After this time, a table that is still being made has got stuck."""
 
-_State: Any = SyntheticPurchase.State
+_State = SyntheticPurchase.State
 
 
 def buy(
@@ -117,7 +117,7 @@ def _row(
             return SyntheticPurchase.objects.create(
                 **own,
                 asked_by=user,
-                role=session.role,
+                role=cast("str", session.role),
                 label=session.policy.label_of_epsilon(loss),
                 snapshot=snapshot.key,
                 asked=asked.to_dict(),
@@ -157,7 +157,7 @@ def _check_agreed_table(row: SyntheticPurchase, session: Session) -> None:
         )
 
 
-def _note_payment(row: SyntheticPurchase, user: Any) -> None:
+def _note_payment(row: SyntheticPurchase, user: User) -> None:
     """Write the one line of a purchase, also where the process was killed between the debit and the line."""
     with recorded(user, project=row.project) as log:
         SyntheticPurchase.objects.select_for_update().get(pk=row.pk)
@@ -235,7 +235,7 @@ def _session(row: SyntheticPurchase) -> Session:
     return session
 
 
-def _options(row: SyntheticPurchase, session: Session) -> dict[str, Any]:
+def _options(row: SyntheticPurchase, session: Session) -> SynthesisOptions:
     """Return what was agreed; once it is paid, the price says the accuracy, and no cap of today changes it."""
     asked = Asked.from_dict(row.asked)
     if session.is_settled:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from django.utils import timezone
 
 from pydplib._csv_text import csv_pieces
@@ -20,22 +20,28 @@ from pydplib.policy import Decision, FlowAudience, FlowSource, Output, may_flow
 from pydplib.release import Count, Mean
 from pydplib.schema import Schema
 from pydplib.synthesis import PopulationIntervals, SyntheticTable
+from pydplib.web import hooks
 from pydplib.web.analyses.purchases import stored_payload
 from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.analyses.trials import TrialTable
 from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest
 from pydplib.web.synthetic.models import SyntheticCopy, SyntheticPurchase
 from pydplib.web.synthetic.purchases import snapshot_of
 
 MOST_COPIES = 20
 """Most copies in one file: more add no information about patients."""
 
+MOST_TRIED = 3
+"""Most tables that a question is offered to be tried on."""
+
 WITHDRAWN = "The owner has withdrawn this synthetic table. Delete the copies that you have. Nothing is refunded."
 """What a recipient is told."""
 
 _SMALL = 1e-6  # within any cap: it is paid
-_State: Any = SyntheticPurchase.State
+_State = SyntheticPurchase.State
 
 
 # -- who sees it -------------------------------------------------------------------------------------
@@ -64,7 +70,7 @@ def visible(project: Project, user: User, place: Member) -> QuerySet[SyntheticPu
     return found.none() if place.preview else found.filter(recipient=recipient_of(user))
 
 
-def check_concerns(request: HttpRequest) -> SyntheticPurchase:
+def check_concerns(request: TargetRequest[SyntheticPurchase]) -> SyntheticPurchase:
     """Return the table of the address if it is the user's business; else it looks as if it were not there."""
     row: SyntheticPurchase = request.target
     if not is_own(row, request.user, request.member) and not request.member.can("manage_data"):
@@ -72,7 +78,7 @@ def check_concerns(request: HttpRequest) -> SyntheticPurchase:
     return row
 
 
-def check_see(request: HttpRequest) -> SyntheticPurchase:
+def check_see(request: TargetRequest[SyntheticPurchase]) -> SyntheticPurchase:
     """Return the table of the address if the user may have its rows now.
 
     Raises:
@@ -176,7 +182,7 @@ def _written(write: Callable[[Path], None]) -> bytes:
         return path.read_bytes()
 
 
-def take(request: HttpRequest, row: SyntheticPurchase, kind: str, *, copies: int = 5) -> bytes:
+def take(request: ProjectRequest, row: SyntheticPurchase, kind: str, *, copies: int = 5) -> bytes:
     """Return a file for somebody who may have it; the copy is noted, so that its holder can be told of a recall."""
     if kind not in KINDS:
         raise Http404
@@ -289,6 +295,17 @@ def _drawn(table: SyntheticTable, what: str, names: list[str]) -> list[tuple[lis
         average = f"{sum(known) / len(known):.1f}" if known else "–"
         found.append((list(cell), average if what == "average" else f"{100 * len(values) / len(rows):.1f} %"))
     return found
+
+
+@hooks.trial_tables.register
+def tables_to_try(project: Project, user: User, place: Member, names: list[str]) -> list[TrialTable]:
+    """Return the tables of somebody's organisation that have these columns, for questions that are tried first."""
+    mine = [row for row in visible(project, user, place).filter(state=_State.READY) if is_own(row, user, place)]
+    return [
+        TrialTable(row.key, str(row), columns_of(table_of(row)))
+        for row in mine[:MOST_TRIED]
+        if set(names) <= set(row.asked["columns"]) and decision_for(row, place)
+    ]
 
 
 # -- withdrawal -------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -19,8 +19,8 @@ from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.offers import offer_for, titles_of
 from pydplib.web.analyses.views_ask import more_url
 from pydplib.web.auditlog.log import record
-from pydplib.web.people.permissions import signed_in
-from pydplib.web.projects.permissions import door
+from pydplib.web.people.permissions import SignedInRequest, signed_in
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.projects.words import plain
 from pydplib.web.synthetic import purchases, tables
 from pydplib.web.synthetic.figures import drawings, relation_tables, value_names
@@ -29,12 +29,12 @@ from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.synthetic.offers import SyntheticOffer, quote
 from pydplib.web.synthetic.originals import NextToOriginal, look
 
-_State: Any = SyntheticPurchase.State
+_State = SyntheticPurchase.State
 
 
 @door("ask")
 @require_safe
-def synthetic_tables(request: HttpRequest) -> HttpResponse:
+def synthetic_tables(request: ProjectRequest) -> HttpResponse:
     """List the synthetic tables of the user's organisation; for owners, everybody's."""
     found = tables.visible(request.project, request.user, request.member)
     page = Paginator(found, 25).get_page(request.GET.get("page"))
@@ -54,9 +54,9 @@ def synthetic_tables(request: HttpRequest) -> HttpResponse:
 
 @door("ask")
 @require_http_methods(["GET", "HEAD", "POST"])
-def synthetic_new(request: HttpRequest) -> HttpResponse:
+def synthetic_new(request: ProjectRequest) -> HttpResponse:
     """Choose columns and relations, see price and expected fidelity, then pay."""
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "project": request.project,
         "breadcrumb": [("Synthetic tables", f"/synthetic?project={request.project.key}"), ("New", "")],
     }
@@ -69,7 +69,7 @@ def synthetic_new(request: HttpRequest) -> HttpResponse:
     values |= {"form": form} | _priced(request, form)
     if request.method != "POST":
         return render(request, "synthetic/new.html", values)
-    found: SyntheticOffer | None = values.get("found")
+    found = cast("SyntheticOffer | None", values.get("found"))
     if found is None:
         return render(request, "synthetic/new.html", values, status=403 if values.get("denied") else 422)
     agreed = request.POST.get("agreed", "")
@@ -96,7 +96,7 @@ def synthetic_new(request: HttpRequest) -> HttpResponse:
     return redirect("synthetic_table", key=made.key)
 
 
-def _priced(request: HttpRequest, form: SyntheticForm) -> dict[str, Any]:
+def _priced(request: ProjectRequest, form: SyntheticForm) -> dict[str, object]:
     if not form.is_begun:
         form.is_bound = False
         form.initial = {name: form.data.get(name) for name in form.fields}
@@ -112,7 +112,7 @@ def _priced(request: HttpRequest, form: SyntheticForm) -> dict[str, Any]:
             raise
         form.add_error(None, str(error))
         return {}
-    values: dict[str, Any] = {"found": found}
+    values: dict[str, object] = {"found": found}
     if not found.chosen.price.affordable:
         values["more_url"] = more_url(request, found.chosen.price.total / NANO)
     return values
@@ -120,15 +120,15 @@ def _priced(request: HttpRequest, form: SyntheticForm) -> dict[str, Any]:
 
 @door("ask", of=SyntheticPurchase)
 @require_safe
-def synthetic_table(request: HttpRequest) -> HttpResponse:
+def synthetic_table(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Show one table: how far it is, or what it holds, with figures, files and a box for questions."""
     item = tables.check_concerns(request)
     return _page(request, item)
 
 
-def _page(request: HttpRequest, item: SyntheticPurchase, *, original: NextToOriginal | None = None) -> HttpResponse:
+def _page(request: ProjectRequest, item: SyntheticPurchase, *, original: NextToOriginal | None = None) -> HttpResponse:
     own, manager = tables.is_own(item, request.user, request.member), request.member.can("manage_data")
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "project": item.project,
         "item": item,
         "own": own,
@@ -157,11 +157,11 @@ def _page(request: HttpRequest, item: SyntheticPurchase, *, original: NextToOrig
             "can_look": bool(purchases.snapshot_of(item).file),
         }
     if original is not None:
-        values |= {"original": original, "guesses": original.guesses(values["titles"])}
+        values |= {"original": original, "guesses": original.guesses(cast("dict[str, str]", values["titles"]))}
     return render(request, "synthetic/table.html", values)
 
 
-def _contents(request: HttpRequest, item: SyntheticPurchase) -> dict[str, Any]:
+def _contents(request: HttpRequest, item: SyntheticPurchase) -> dict[str, object]:
     table, snapshot = tables.table_of(item), purchases.snapshot_of(item)
     titles = titles_of(Schema.from_json(snapshot.schema))
     rows = tables.columns_of(table)
@@ -216,7 +216,7 @@ def _contents(request: HttpRequest, item: SyntheticPurchase) -> dict[str, Any]:
 
 @door("ask", of=SyntheticPurchase)
 @require_POST
-def synthetic_run(request: HttpRequest) -> HttpResponse:
+def synthetic_run(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Go on after a break: what is paid is made, and what is not paid yet is paid first."""
     item = tables.check_concerns(request)
     if not tables.is_own(item, request.user, request.member):
@@ -228,7 +228,7 @@ def synthetic_run(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=SyntheticPurchase)
 @require_safe
-def synthetic_progress(request: HttpRequest) -> HttpResponse:
+def synthetic_progress(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
     item = tables.check_concerns(request)
     response = render(request, "synthetic/_progress.html", {"item": item})
@@ -239,7 +239,7 @@ def synthetic_progress(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=SyntheticPurchase)
 @require_POST
-def synthetic_discard(request: HttpRequest) -> HttpResponse:
+def synthetic_discard(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Forget a table that was never paid."""
     item = tables.check_concerns(request)
     if not tables.is_own(item, request.user, request.member):
@@ -251,7 +251,7 @@ def synthetic_discard(request: HttpRequest) -> HttpResponse:
 
 @door("ask", of=SyntheticPurchase)
 @require_POST
-def synthetic_download(request: HttpRequest, kind: str) -> HttpResponse:
+def synthetic_download(request: TargetRequest[SyntheticPurchase], kind: str) -> HttpResponse:
     """Hand out a file; the policy is asked again, and the copy is noted."""
     item = tables.check_see(request)
     if kind not in tables.KINDS:
@@ -268,7 +268,7 @@ def synthetic_download(request: HttpRequest, kind: str) -> HttpResponse:
 
 @door("ask", of=SyntheticPurchase)
 @require_safe
-def synthetic_receipt(request: HttpRequest) -> HttpResponse:
+def synthetic_receipt(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Give out the signed receipt, which holds no value of the table; also after a withdrawal."""
     item = tables.check_concerns(request)
     if not item.receipt:
@@ -281,7 +281,7 @@ def synthetic_receipt(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data", of=SyntheticPurchase)
 @require_POST
-def synthetic_original(request: HttpRequest) -> HttpResponse:
+def synthetic_original(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Show an owner the original next to the synthetic figures, and what the rows give away; logged, never stored."""
     item: SyntheticPurchase = request.target
     if item.state not in (_State.READY, _State.WITHDRAWN):
@@ -291,7 +291,7 @@ def synthetic_original(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data", of=SyntheticPurchase, recent=True)
 @require_POST
-def synthetic_withdraw(request: HttpRequest) -> HttpResponse:
+def synthetic_withdraw(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Take a table back and tell those who have it."""
     item: SyntheticPurchase = request.target
     form = WithdrawTableForm(request.POST)
@@ -304,7 +304,7 @@ def synthetic_withdraw(request: HttpRequest) -> HttpResponse:
 
 
 @signed_in
-def synthetic_deleted(request: HttpRequest, key: str) -> HttpResponse:
+def synthetic_deleted(request: SignedInRequest, key: str) -> HttpResponse:
     """Take somebody's word that their copies are deleted; members who have left the project can say so too."""
     item = tables.taken_by(request.user, key)
     if item is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
 from pydplib.capture import Template
 from pydplib.engine.joins import Joined
@@ -17,8 +17,8 @@ from pydplib.schema.columns.base import column_from_dict
 from pydplib.web import hooks
 from pydplib.web.auditlog.log import recorded
 from pydplib.web.people.models import User
-from pydplib.web.projects.fields import Field
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.policy.fields import Field
 from pydplib.web.tables.models import Declarations, PersonTable
 
 REPORTS = "reports"
@@ -44,12 +44,12 @@ class ComputedColumn:
         """The columns that its formula looks at."""
         return () if self.column.formula is None else self.column.formula.columns
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain values."""
         return {"table": self.table, "name": self.name, "column": self.column.to_dict()}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> ComputedColumn:
+    def from_dict(cls, values: Mapping[str, object]) -> ComputedColumn:
         """Read it from plain values."""
         name = str(values["name"])
         return cls(table=str(values["table"]), name=name, column=column_from_dict(name, values["column"]))
@@ -65,7 +65,7 @@ class PersonJoin:
     """
 
     table: str
-    keep: Any = "both"
+    keep: Literal["both", "all"] = "both"
 
     @property
     def name(self) -> str:

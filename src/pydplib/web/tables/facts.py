@@ -61,7 +61,7 @@ def read_column(
         raise SchemaError(f"'{name}': choose what kind of column it is.{did_you_mean(kind, COLUMN_KINDS)}")
     shape: Any = COLUMN_KINDS[kind]
     known = {spec.name for spec in fields(shape)}
-    entry: dict[str, Any] = {"kind": kind, "label": label, "title": title}
+    entry: dict[str, object] = {"kind": kind, "label": label, "title": title}
     if "unit" in known:
         entry["unit"] = unit
     if derived:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from django import forms
 from django.utils.text import slugify
@@ -13,7 +13,8 @@ from django.utils.text import slugify
 from pydplib._names import person_column
 from pydplib.errors import PydplibError, SchemaError
 from pydplib.schema import Column, Schema
-from pydplib.web.projects.fields import FIELD_LABEL_WORDS
+from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
+from pydplib.web.projects.policy.fields import FIELD_LABEL_WORDS
 from pydplib.web.tables.declared import REPORTS, ComputedColumn, PersonJoin
 from pydplib.web.tables.facts import facts_text, kind_choices, read_column
 from pydplib.web.tables.models import PersonTable
@@ -62,10 +63,12 @@ class TableFileForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: object, tables: Sequence[PersonTable], **more: object) -> None:
-        super().__init__(*args, **more)
+    def __init__(
+        self, data: Posted = None, files: Files = None, *, tables: Sequence[PersonTable], **more: Unpack[FormOptions]
+    ) -> None:
+        super().__init__(data, files, **more)
         self.tables = {table.key: table for table in tables}
-        choice: Any = self.fields["table"]
+        choice = choice_field(self, "table")
         choice.choices = [
             ("new", "A new table"),
             *((key, f"{table.title}: new rows") for key, table in self.tables.items()),
@@ -73,9 +76,9 @@ class TableFileForm(forms.Form):
         if not self.tables:
             del self.fields["table"]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """A new table needs a title; a schema must be one."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         if values.get("table", "new") == "new" and not (values.get("title") or "").strip():
             self.add_error("title", "Type what a row is, such as Follow-up visits.")
         values["declared"], text = None, (values.get("schema") or "").strip()
@@ -98,13 +101,15 @@ class TableColumnsForm(forms.Form):
 
     def __init__(
         self,
-        *args: object,
+        data: Posted = None,
+        files: Files = None,
+        *,
         columns: Sequence[str],
         guessed: Mapping[str, str],
         declared: Schema | None = None,
-        **more: object,
+        **more: Unpack[FormOptions],
     ) -> None:
-        super().__init__(*args, **more)
+        super().__init__(data, files, **more)
         self.columns = list(columns)
         person = declared.person if declared is not None and declared.person in columns else person_column(columns)
         self.fields["person"] = forms.ChoiceField(
@@ -148,9 +153,9 @@ class TableColumnsForm(forms.Form):
         found = None if declared is None else declared.columns.get(column)
         return found if found is not None and found.can_be_asked and found.formula is None else None
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Make the schema; what is wrong is said next to the column."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         made: dict[str, Column] = {}
         self.names: dict[str, str] = {}
         person = values.get("person")
@@ -185,7 +190,7 @@ class TableColumnsForm(forms.Form):
         return Schema(self.made, person=person, max_rows_per_person=self.cleaned_data["most"], name=name)
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """The columns of the file with their fields, for the page."""
         parts = ("kind", "facts", "unit", "title", "name", "label")
         return [
@@ -225,10 +230,17 @@ class ComputedForm(forms.Form):
         help_text="Never less strict than what it is computed from.",
     )
 
-    def __init__(self, *args: object, tables: Mapping[str, tuple[str, Schema]], **more: object) -> None:
-        super().__init__(*args, **more)
+    def __init__(
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        tables: Mapping[str, tuple[str, Schema]],
+        **more: Unpack[FormOptions],
+    ) -> None:
+        super().__init__(data, files, **more)
         self.tables = tables
-        choice: Any = self.fields["table"]
+        choice = choice_field(self, "table")
         choice.choices = [(name or REPORTS, title) for name, (title, _) in tables.items()]
         self.proposal: Proposal | None = None
         self.column: Column | None = None
@@ -244,9 +256,9 @@ class ComputedForm(forms.Form):
         """What is public about it."""
         return self.tables[self.chosen][1]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Read the formula, and make the column that follows from it and from what was typed."""
-        values: dict[str, Any] = super().clean() or {}
+        values = super().clean() or {}
         if "formula" in self.errors or "table" in self.errors:
             return values
         try:
@@ -297,9 +309,15 @@ class JoinsForm(forms.Form):
     )
 
     def __init__(
-        self, *args: object, tables: Sequence[PersonTable], joins: Sequence[PersonJoin], **more: object
+        self,
+        data: Posted = None,
+        files: Files = None,
+        *,
+        tables: Sequence[PersonTable],
+        joins: Sequence[PersonJoin],
+        **more: Unpack[FormOptions],
     ) -> None:
-        super().__init__(*args, **more)
+        super().__init__(data, files, **more)
         self.listed = [table.name for table in tables]
         now = {join.table: join.keep for join in joins}
         for table in tables:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pydplib.web.api.routers import analyses, attacks, dashboards, exports, projects, receipts, synthetic
+from pydplib.web.api.routers import analyses, attacks, dashboards, exports, projects, receipts, released, synthetic
 
 ROUTERS = (
     projects.router,
     analyses.router,
+    released.router,
     dashboards.router,
     exports.router,
     synthetic.router,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from ninja import Query, Router
 
 from pydplib.errors import PolicyError
@@ -48,13 +48,14 @@ from pydplib.web.api.values import (
 )
 from pydplib.web.auditlog.log import record
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest
 
 router = Router(tags=["analyses"])
 
 
 @router.post("/projects/{key}/price", response=answers(PriceOut), operation_id="price_question")
 @entry("ask", scope="read", of=Project)
-def price_question(request: HttpRequest, key: str, body: AskIn) -> HttpResponse:
+def price_question(request: TargetRequest[Project], key: str, body: AskIn) -> HttpResponse:
     """What a question would cost and how accurate it would be. Spends nothing and reads no row."""
     question, noise = _asked(request, body)
     price = quote(request.project, request.user, request.member, question, noise, table=body.table)
@@ -64,7 +65,7 @@ def price_question(request: HttpRequest, key: str, body: AskIn) -> HttpResponse:
 @router.get("/projects/{key}/analyses", response=answers(AnalysesOut), operation_id="list_analyses")
 @entry("ask", scope="read", of=Project)
 def list_analyses(
-    request: HttpRequest,
+    request: TargetRequest[Project],
     key: str,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
@@ -78,7 +79,7 @@ def list_analyses(
 
 @router.post("/projects/{key}/analyses", response=answers(AnalysisOut), operation_id="ask_question")
 @entry("ask", scope="ask", of=Project)
-def ask_question(request: HttpRequest, key: str, body: PayIn) -> HttpResponse:
+def ask_question(request: TargetRequest[Project], key: str, body: PayIn) -> HttpResponse:
     """Pay for a question and get the answer. The same question again is free, and the same bytes.
 
     With `at_most` it is refused, and nothing is spent, if it would cost more epsilon than that in total.
@@ -94,7 +95,7 @@ def ask_question(request: HttpRequest, key: str, body: PayIn) -> HttpResponse:
 
 @router.post("/projects/{key}/tables/price", response=answers(PriceOut), operation_id="price_tables")
 @entry("ask", scope="read", of=Project)
-def price_tables(request: HttpRequest, key: str, body: TogetherIn) -> HttpResponse:
+def price_tables(request: TargetRequest[Project], key: str, body: TogetherIn) -> HttpResponse:
     """What several tables of counts would cost as one release, and the margin of each. Spends nothing."""
     questions = _asked_together(request, body)
     return reply(PriceOut.of(quote_all(request.project, request.user, request.member, questions, body.said)))
@@ -102,7 +103,7 @@ def price_tables(request: HttpRequest, key: str, body: TogetherIn) -> HttpRespon
 
 @router.post("/projects/{key}/tables", response=answers(BoughtTogetherOut), operation_id="ask_tables")
 @entry("ask", scope="ask", of=Project)
-def ask_tables(request: HttpRequest, key: str, body: PayTogetherIn) -> HttpResponse:
+def ask_tables(request: TargetRequest[Project], key: str, body: PayTogetherIn) -> HttpResponse:
     """Pay for several tables of counts as one release: one price, one entry, numbers that agree.
 
     The same questions again are free, and the same bytes. With `at_most` it is refused, and nothing is spent, if it
@@ -119,7 +120,7 @@ def ask_tables(request: HttpRequest, key: str, body: PayTogetherIn) -> HttpRespo
 
 @router.get("/projects/{key}/tables", response=answers(BoughtOut), operation_id="list_tables")
 @entry("ask", scope="read", of=Project)
-def list_tables(request: HttpRequest, key: str) -> HttpResponse:
+def list_tables(request: TargetRequest[Project], key: str) -> HttpResponse:
     """The tables that the caller's organisation has paid for, of the published snapshot."""
     found = bought_tables(request.project, request.user, request.member)
     body = b'{"items": [' + b", ".join(tables.to_json().encode() for tables in found) + b"]}"
@@ -128,7 +129,7 @@ def list_tables(request: HttpRequest, key: str) -> HttpResponse:
 
 @router.get("/analyses/{key}", response=answers(AnalysisOut), operation_id="read_analysis")
 @entry("ask", scope="read", of=Analysis)
-def read_analysis(request: HttpRequest, key: str) -> HttpResponse:
+def read_analysis(request: TargetRequest[Analysis], key: str) -> HttpResponse:
     """An analysis with its released values, once the caller's organisation has paid for it."""
     found = check_see(request)
     return with_release(found, payer=_payer(request, found, recipient_names()))
@@ -136,7 +137,7 @@ def read_analysis(request: HttpRequest, key: str) -> HttpResponse:
 
 @router.post("/analyses/{key}/receive", response=answers(AnalysisOut), operation_id="receive_analysis")
 @entry("ask", scope="ask", of=Analysis)
-def receive_analysis(request: HttpRequest, key: str, body: AgreeIn) -> HttpResponse:
+def receive_analysis(request: TargetRequest[Analysis], key: str, body: AgreeIn) -> HttpResponse:
     """Pay for an analysis that is shared with the caller, from the organisation's budget; free if it has paid before.
 
     It is refused, and nothing is spent, if it would cost more epsilon than `at_most`.
@@ -149,7 +150,7 @@ def receive_analysis(request: HttpRequest, key: str, body: AgreeIn) -> HttpRespo
 
 @router.get("/analyses/{key}/release", response=answers(ReleaseOut), operation_id="read_release")
 @entry("ask", scope="read", of=Analysis)
-def read_release(request: HttpRequest, key: str) -> HttpResponse:
+def read_release(request: TargetRequest[Analysis], key: str) -> HttpResponse:
     """The release alone, byte for byte as the ledger stores it and as the receipt's hash has it."""
     found = check_see(request)
     record(request.user, "analysis.export", found.key, project=request.project, kind="json")
@@ -158,7 +159,7 @@ def read_release(request: HttpRequest, key: str) -> HttpResponse:
 
 @router.get("/analyses/{key}/receipt", response=answers(ReceiptOut), operation_id="read_receipt")
 @entry("ask", scope="read", of=Analysis)
-def read_receipt(request: HttpRequest, key: str) -> HttpResponse:
+def read_receipt(request: TargetRequest[Analysis], key: str) -> HttpResponse:
     """The signed receipt of an analysis."""
     found = check_see(request)
     if not found.receipt:
@@ -167,23 +168,23 @@ def read_receipt(request: HttpRequest, key: str) -> HttpResponse:
     return HttpResponse(found.receipt, content_type="application/json")
 
 
-def _payer(request: HttpRequest, analysis: Analysis, names: Mapping[str, str]) -> str:
+def _payer(request: ProjectRequest, analysis: Analysis, names: Mapping[str, str]) -> str:
     return payer_for(analysis, request.user, request.member, names)
 
 
-def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Accuracy]:
+def _asked(request: ProjectRequest, body: AskIn) -> tuple[Question, Accuracy]:
     """Return what was asked, with sizes that the platform answers."""
     accuracy = Accuracy(body.epsilon, body.margin, body.noise_factor, confidence=body.confidence)
     return _checked(request, body.question, body.table), accuracy
 
 
-def _asked_together(request: HttpRequest, body: TogetherIn) -> list[Question]:
+def _asked_together(request: ProjectRequest, body: TogetherIn) -> list[Question]:
     """Return all that was asked, each with sizes that the platform answers."""
     body.said.of(len(body.questions))  # what it may cost is said soundly, before anything else
     return [_checked(request, sent) for sent in body.questions]
 
 
-def _checked(request: HttpRequest, sent: object, table: str = "") -> Question:
+def _checked(request: ProjectRequest, sent: object, table: str = "") -> Question:
     question = read_question(sent)
     try:
         offer = offer_for(request.project, request.member, table)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, Literal
+from typing import Literal
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,6 +17,7 @@ from pydplib.web.attacks.launch import start_run
 from pydplib.web.attacks.models import AttackRun
 from pydplib.web.attacks.recipients import Given, given_to_all, if_all_is_spent
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.permissions import TargetRequest
 
 router = Router(tags=["attacks"])
 
@@ -60,7 +61,7 @@ class RunOut(BaseModel):
     progress: int | None
     problem: str
     made: dt.datetime
-    result: dict[str, Any]
+    result: dict[str, object]
 
     @classmethod
     def of(cls, run: AttackRun) -> RunOut:
@@ -96,7 +97,7 @@ class StartIn(BaseModel):
 
 @router.get("/projects/{key}/attacks", response=answers(AttacksOut), operation_id="list_attacks")
 @entry("read_log", scope="read", of=Project)
-def list_attacks(request: HttpRequest, key: str) -> HttpResponse:
+def list_attacks(request: TargetRequest[Project], key: str) -> HttpResponse:
     """What every recipient could learn at most, and the newest runs."""
     given = [*given_to_all(request.project), *if_all_is_spent(request.project)]
     runs = AttackRun.objects.filter(project=request.project).select_related("project")[:30]
@@ -105,7 +106,7 @@ def list_attacks(request: HttpRequest, key: str) -> HttpResponse:
 
 @router.post("/projects/{key}/attacks", response=answers(RunOut), operation_id="start_attacks")
 @entry("read_log", scope="ask", of=Project)
-def start_attacks(request: HttpRequest, key: str, body: StartIn) -> HttpResponse:
+def start_attacks(request: TargetRequest[Project], key: str, body: StartIn) -> HttpResponse:
     """Start a run; ``GET /attacks/{key}`` says how far it is."""
     known = {each.subject for each in (*given_to_all(request.project), *if_all_is_spent(request.project))}
     if body.subject not in known:
@@ -116,6 +117,6 @@ def start_attacks(request: HttpRequest, key: str, body: StartIn) -> HttpResponse
 
 @router.get("/attacks/{key}", response=answers(RunOut), operation_id="read_attacks")
 @entry("read_log", scope="read", of=AttackRun)
-def read_attacks(request: HttpRequest, key: str) -> HttpResponse:
+def read_attacks(request: TargetRequest[AttackRun], key: str) -> HttpResponse:
     """How far a run is, or what it found."""
     return reply(RunOut.of(request.target))

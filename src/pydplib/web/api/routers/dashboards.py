@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from typing import Any, cast
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from ninja import Router
 from pydantic import BaseModel
 
@@ -20,6 +19,7 @@ from pydplib.web.api.values import AgreeIn, ReleaseOut, answers, reply
 from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown
 from pydplib.web.dashboards.panels import can_view, offer_of, releases_for, visible
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest
 
 router = Router(tags=["dashboards"])
 
@@ -37,7 +37,7 @@ class DashboardBrief(BaseModel):
     figures: int
 
     @classmethod
-    def of(cls, item: Dashboard, edition: Any) -> DashboardBrief:
+    def of(cls, item: Dashboard, edition: Edition) -> DashboardBrief:
         """Return a dashboard as the API says it."""
         return cls(
             key=item.key,
@@ -75,7 +75,7 @@ class DashboardOut(DashboardBrief):
 
 @router.get("/projects/{key}/dashboards", response=answers(DashboardsOut), operation_id="list_dashboards")
 @entry("ask", scope="read", of=Project)
-def list_dashboards(request: HttpRequest, key: str) -> HttpResponse:
+def list_dashboards(request: TargetRequest[Project], key: str) -> HttpResponse:
     """The published dashboards of the caller's audience; for owners, of every audience."""
     found = [(item, item.edition) for item in visible(request.project, request.member)]
     return reply(DashboardsOut(items=[DashboardBrief.of(item, edition) for item, edition in found if edition]))
@@ -83,7 +83,7 @@ def list_dashboards(request: HttpRequest, key: str) -> HttpResponse:
 
 @router.get("/dashboards/{key}", response=answers(DashboardOut), operation_id="read_dashboard")
 @entry("ask", scope="read", of=Dashboard)
-def read_dashboard(request: HttpRequest, key: str) -> HttpResponse:
+def read_dashboard(request: TargetRequest[Dashboard], key: str) -> HttpResponse:
     """One dashboard with the releases behind its figures, as far as the policy lets them through and they are paid.
 
     What the caller's organisation has not received is left out, and costs `to_pay`.
@@ -93,7 +93,7 @@ def read_dashboard(request: HttpRequest, key: str) -> HttpResponse:
 
 @router.post("/dashboards/{key}/receive", response=answers(DashboardOut), operation_id="receive_dashboard")
 @entry("ask", scope="ask", of=Dashboard)
-def receive_dashboard(request: HttpRequest, key: str, body: AgreeIn) -> HttpResponse:
+def receive_dashboard(request: TargetRequest[Dashboard], key: str, body: AgreeIn) -> HttpResponse:
     """Pay for the figures of a dashboard from the organisation's budget; free if it has paid before.
 
     It is refused, and nothing is spent, if they would cost more epsilon than `at_most`.
@@ -104,14 +104,14 @@ def receive_dashboard(request: HttpRequest, key: str, body: AgreeIn) -> HttpResp
     return _read(request, edition)
 
 
-def _edition(request: HttpRequest) -> Edition:
+def _edition(request: TargetRequest[Dashboard]) -> Edition:
     edition = request.target.edition
     if edition is None or not can_view(request.target, request.member):
         raise Http404
-    return cast("Edition", edition)
+    return edition
 
 
-def _read(request: HttpRequest, edition: Edition) -> HttpResponse:
+def _read(request: ProjectRequest, edition: Edition) -> HttpResponse:
     item, offer = edition.dashboard, offer_of(edition, request.user, request.member)
     waiting = set() if offer is None else set(offer.digests)
     shown = [

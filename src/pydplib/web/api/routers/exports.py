@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, Literal
+from typing import Literal
 
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpResponse
 from ninja import Router
 from pydantic import BaseModel, ConfigDict
 
@@ -19,6 +19,7 @@ from pydplib.web.exports.models import Export
 from pydplib.web.exports.plans import ExportPlan, check_plan
 from pydplib.web.exports.results import certificate_of
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.permissions import TargetRequest
 
 router = Router(tags=["exports"])
 _FILES = {200: {"description": "OK", "content": {kind.split(";")[0]: {} for kind in files.KINDS.values()}}}
@@ -85,7 +86,7 @@ class DownloadIn(BaseModel):
 
 @router.get("/projects/{key}/exports", response=answers(ExportsOut), operation_id="list_exports")
 @entry("ask", scope="read", of=Project)
-def list_exports(request: HttpRequest, key: str) -> HttpResponse:
+def list_exports(request: TargetRequest[Project], key: str) -> HttpResponse:
     """The tables that were released to the caller; for owners, all of them."""
     own = request.member.can("manage_data")
     found = releases.visible(request.project, request.member)
@@ -94,20 +95,20 @@ def list_exports(request: HttpRequest, key: str) -> HttpResponse:
 
 @router.get("/exports/{key}", response=answers(ExportOut), operation_id="read_export")
 @entry("ask", scope="read", of=Export)
-def read_export(request: HttpRequest, key: str) -> HttpResponse:
+def read_export(request: TargetRequest[Export], key: str) -> HttpResponse:
     """One table: where it stands and what it holds."""
     return reply(ExportOut.of(_open(request), own=request.member.can("manage_data")))
 
 
 @router.get("/exports/{key}/certificate", response=answers(CertificateOut), operation_id="read_certificate")
 @entry("ask", scope="read", of=Export)
-def read_certificate(request: HttpRequest, key: str) -> HttpResponse:
+def read_certificate(request: TargetRequest[Export], key: str) -> HttpResponse:
     """The certificate of a table."""
     item = _open(request)
     if not item.result:
         raise Http404
     record(request.user, "export.certificate", item.key, project=item.project)
-    return reply(CertificateOut(**certificate_of(item)))
+    return reply(CertificateOut.model_validate(certificate_of(item)))
 
 
 @router.post(
@@ -117,7 +118,7 @@ def read_certificate(request: HttpRequest, key: str) -> HttpResponse:
     openapi_extra={"responses": _FILES},
 )
 @entry("ask", scope="export", of=Export)
-def download_export(request: HttpRequest, key: str, body: DownloadIn) -> Any:
+def download_export(request: TargetRequest[Export], key: str, body: DownloadIn) -> FileResponse:
     """The file of a table. The policy is asked again; ledger, log and recall list have the copy."""
     item = releases.check_concerns(request)
     path = releases.take(request, item, body.kind)
@@ -127,7 +128,7 @@ def download_export(request: HttpRequest, key: str, body: DownloadIn) -> Any:
 
 @router.post("/exports/{key}/run", response=answers(ExportOut), operation_id="run_export")
 @entry("manage_data", scope="export", of=Export)
-def run_export(request: HttpRequest, key: str) -> HttpResponse:
+def run_export(request: TargetRequest[Export], key: str) -> HttpResponse:
     """Make a planned table, or begin again after a break; ``GET /exports/{key}`` says how far it is."""
     item: Export = request.target
     if item.state not in (Export.State.DRAFT, Export.State.READY) and not runs.is_stalled(item):
@@ -138,7 +139,7 @@ def run_export(request: HttpRequest, key: str) -> HttpResponse:
     return reply(ExportOut.of(item, own=True))
 
 
-def _open(request: HttpRequest) -> Export:
+def _open(request: TargetRequest[Export]) -> Export:
     item = releases.check_concerns(request)
     if not request.member.can("manage_data"):
         decision = releases.decision_for(item, request.member)

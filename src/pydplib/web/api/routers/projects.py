@@ -1,18 +1,17 @@
-"""Who the caller is, the own projects, what may be asked in them, and budgets."""
+"""Who the caller is, their own projects, what may be asked in them, and budgets."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Model
+from django.http import HttpResponse
 from ninja import Router
 
 from pydplib.budget.rules import remaining
 from pydplib.errors import PolicyError
-from pydplib.web.analyses.budgets import limit_of, recipient_names
+from pydplib.web.analyses.budgets import limit_for, recipient_names
 from pydplib.web.analyses.offers import offer_for
 from pydplib.web.analyses.sessions import open_session
-from pydplib.web.api.permissions import entry
+from pydplib.web.api.permissions import TokenRequest, entry
 from pydplib.web.api.values import (
     Account,
     BudgetOut,
@@ -27,16 +26,18 @@ from pydplib.web.api.values import (
 )
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User
+from pydplib.web.people.permissions import SignedInRequest
 from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.permissions import TargetRequest
 
 router = Router(tags=["projects"])
 
 
 @router.get("/token", response=answers(TokenOut), operation_id="read_token")
 @entry()
-def read_token(request: HttpRequest) -> HttpResponse:
+def read_token(request: TokenRequest[Model]) -> HttpResponse:
     """Who the token belongs to, what it is for and until when."""
-    token: Any = request.token
+    token = request.token
     return reply(
         TokenOut(
             user=token.user.username,
@@ -50,7 +51,7 @@ def read_token(request: HttpRequest) -> HttpResponse:
 
 @router.get("/projects", response=answers(list[ProjectBrief]), operation_id="list_projects")
 @entry(scope="read")
-def list_projects(request: HttpRequest) -> HttpResponse:
+def list_projects(request: SignedInRequest) -> HttpResponse:
     """The caller's projects, with the role in each."""
     places = Member.objects.filter(user=request.user).select_related("project").order_by("project__name", "project__id")
     return reply([_brief(place.project, place.role) for place in places])
@@ -58,7 +59,7 @@ def list_projects(request: HttpRequest) -> HttpResponse:
 
 @router.get("/projects/{key}", response=answers(ProjectOut), by_alias=True, operation_id="read_project")
 @entry("read_project", scope="read", of=Project)
-def read_project(request: HttpRequest, key: str) -> HttpResponse:
+def read_project(request: TargetRequest[Project], key: str) -> HttpResponse:
     """What a project is for, which fields the policy opens to the caller, what is left of the budget."""
     project, place = request.project, request.member
     offer, tables = None, []
@@ -82,8 +83,8 @@ def read_project(request: HttpRequest, key: str) -> HttpResponse:
 
 @router.get("/projects/{key}/budget", response=answers(BudgetOut), operation_id="read_budget")
 @entry("read_project", scope="read", of=Project)
-def read_budget(request: HttpRequest, key: str) -> HttpResponse:
-    """What is left of the own budget; for owners and the data protection officer, of every budget."""
+def read_budget(request: TargetRequest[Project], key: str) -> HttpResponse:
+    """What is left of their own budget; for owners and the data protection officer, of every budget."""
     project, place = request.project, request.member
     accounts = _all(project) if place.can("read_all_ledgers") else None
     return reply(BudgetOut(own=_own(project, request.user, place), accounts=accounts))
@@ -109,12 +110,12 @@ def _own(project: Project, user: User, place: Member) -> Left | None:
 
 def _all(project: Project) -> list[Account]:
     """Return every budget of a project; of those the data set's own is for these eyes only."""
-    names, policy = recipient_names(), project.policy
+    names = recipient_names()
     return [
         Account(
             organisation=None if row.recipient is None else names.get(row.recipient, row.recipient),
-            relation=row.limit.relation,
-            left=Left.of(remaining(row.state, limit_of(project, policy, row))),
+            relation=row.relation,
+            left=Left.of(remaining(row.state, limit_for(project, row))),
         )
         for row in DatabaseLedger().accounts(lineage=project.key)
     ]

@@ -17,7 +17,7 @@ router = Router(tags=["receipts"])
 @open_to_all
 def list_receipt_keys(request: HttpRequest) -> HttpResponse:
     """The public keys of receipts. Compare them with what the hospital told you before you trust them."""
-    return reply(KeysOut(keys=[KeyOut(**key.to_dict()) for key in published_keys()]))
+    return reply(KeysOut(keys=[KeyOut.model_validate(key.to_dict()) for key in published_keys()]))
 
 
 @router.get("/receipts/{key}", response=answers(ReceiptOut, public=True), auth=None, operation_id="find_receipt")

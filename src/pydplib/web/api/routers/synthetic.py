@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from ninja import Router
 from pydantic import BaseModel, Field
 
@@ -16,6 +17,7 @@ from pydplib.web.api.questions import Name, Strict
 from pydplib.web.api.values import PriceOut, ReceiptOut, answers, reply
 from pydplib.web.auditlog.log import record
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest
 from pydplib.web.synthetic import purchases, tables
 from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.synthetic.offers import Asked, SyntheticOffer, Variant, quote
@@ -144,14 +146,14 @@ class TakeIn(Strict):
 
 @router.post("/projects/{key}/synthetic/price", response=answers(SyntheticPriceOut), operation_id="price_synthetic")
 @entry("ask", scope="read", of=Project)
-def price_synthetic(request: HttpRequest, key: str, body: SyntheticIn) -> HttpResponse:
+def price_synthetic(request: TargetRequest[Project], key: str, body: SyntheticIn) -> HttpResponse:
     """What a synthetic table would cost and how close it would be. Spends nothing and reads no row."""
     return reply(SyntheticPriceOut.of(quote(request.project, request.user, request.member, _asked(request, body))))
 
 
 @router.post("/projects/{key}/synthetic", response=answers(SyntheticOut), operation_id="buy_synthetic")
 @entry("ask", scope="ask", of=Project)
-def buy_synthetic(request: HttpRequest, key: str, body: PaySyntheticIn) -> HttpResponse:
+def buy_synthetic(request: TargetRequest[Project], key: str, body: PaySyntheticIn) -> HttpResponse:
     """Pay for a synthetic table; it is made in the background. The same purchase again is free, and the same rows."""
     asked = _asked(request, body)
     made = purchases.buy(request.project, request.user, request.member, asked, at_most=body.at_most)
@@ -160,7 +162,7 @@ def buy_synthetic(request: HttpRequest, key: str, body: PaySyntheticIn) -> HttpR
 
 @router.get("/projects/{key}/synthetic", response=answers(SyntheticListOut), operation_id="list_synthetic")
 @entry("ask", scope="read", of=Project)
-def list_synthetic(request: HttpRequest, key: str) -> HttpResponse:
+def list_synthetic(request: TargetRequest[Project], key: str) -> HttpResponse:
     """The synthetic tables that the caller's organisation has bought; for owners, everybody's."""
     found = tables.visible(request.project, request.user, request.member)
     return reply(SyntheticListOut(items=[SyntheticOut.of(row) for row in found]))
@@ -168,14 +170,14 @@ def list_synthetic(request: HttpRequest, key: str) -> HttpResponse:
 
 @router.get("/synthetic/{key}", response=answers(SyntheticOut), operation_id="read_synthetic")
 @entry("ask", scope="read", of=SyntheticPurchase)
-def read_synthetic(request: HttpRequest, key: str) -> HttpResponse:
+def read_synthetic(request: TargetRequest[SyntheticPurchase], key: str) -> HttpResponse:
     """One table: where it stands."""
     return reply(SyntheticOut.of(tables.check_concerns(request)))
 
 
 @router.post("/synthetic/{key}/run", response=answers(SyntheticOut), operation_id="run_synthetic")
 @entry("ask", scope="ask", of=SyntheticPurchase)
-def run_synthetic(request: HttpRequest, key: str) -> HttpResponse:
+def run_synthetic(request: TargetRequest[SyntheticPurchase], key: str) -> HttpResponse:
     """Go on after a break: nothing is paid twice."""
     row = tables.check_concerns(request)
     if not tables.is_own(row, request.user, request.member):
@@ -192,7 +194,7 @@ def run_synthetic(request: HttpRequest, key: str) -> HttpResponse:
     openapi_extra={"responses": _FILES},
 )
 @entry("ask", scope="read", of=SyntheticPurchase)
-def download_synthetic(request: HttpRequest, key: str, body: TakeIn) -> Any:
+def download_synthetic(request: TargetRequest[SyntheticPurchase], key: str, body: TakeIn) -> HttpResponseBase:
     """A file of a table. The policy is asked again, and the copy is noted for recalls."""
     row = tables.check_see(request)
     content = tables.take(request, row, body.kind, copies=body.copies)
@@ -201,7 +203,7 @@ def download_synthetic(request: HttpRequest, key: str, body: TakeIn) -> Any:
 
 @router.get("/synthetic/{key}/receipt", response=answers(ReceiptOut), operation_id="read_synthetic_receipt")
 @entry("ask", scope="read", of=SyntheticPurchase)
-def read_synthetic_receipt(request: HttpRequest, key: str) -> HttpResponse:
+def read_synthetic_receipt(request: TargetRequest[SyntheticPurchase], key: str) -> HttpResponse:
     """The signed receipt of a table; also after a withdrawal."""
     row = tables.check_concerns(request)
     if not row.receipt:
@@ -210,7 +212,7 @@ def read_synthetic_receipt(request: HttpRequest, key: str) -> HttpResponse:
     return HttpResponse(row.receipt, content_type="application/json")
 
 
-def _asked(request: HttpRequest, body: SyntheticIn) -> Asked:
+def _asked(request: ProjectRequest, body: SyntheticIn) -> Asked:
     """Return what was asked, of fields that are open: others are not even told to exist."""
     offer = offer_for(request.project, request.member)
     for name in [*body.columns, *(name for relation in body.relations for name in relation)]:

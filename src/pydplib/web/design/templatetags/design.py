@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from pydplib._version import __version__
 from pydplib.policy import Power
-from pydplib.web.design import navigation, values
+from pydplib.web.design import navigation, sorting, values
 from pydplib.web.design.badges import Badge, Tone, badge_for
 from pydplib.web.design.components import component
 
@@ -34,8 +34,11 @@ for _tag in (
 ):
     register.simple_tag(_tag)
 register.simple_tag(navigation.pagination, takes_context=True)
+register.simple_tag(sorting.sort_head, takes_context=True)
 register.filter(values.epsilon)
 register.filter(values.epsilon_left)
+register.filter(values.points)
+register.filter(values.points_left)
 register.filter(values.short_id)
 
 
@@ -128,7 +131,7 @@ def field(bound: BoundField, label: str = "", help: str = "", unit: str = "") ->
     if help:
         bound.help_text = help
     if unit:
-        bound.unit = unit
+        bound.unit = unit  # type: ignore[attr-defined]  # for the template of a field
     return bound.as_field_group()
 
 

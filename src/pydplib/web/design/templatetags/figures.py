@@ -1,10 +1,9 @@
-"""Tags for figures: ``{% load figures %}``; a Plotly figure with its table twin, under the strict policy."""
+"""Tags for figures: ``{% load figures %}``; a Plotly figure with its table, under the strict policy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any
 
 from django import template
 from django.template.loader import render_to_string
@@ -23,7 +22,7 @@ HEIGHTS = range(300, 961, 60)
 
 @register.simple_tag
 def figure(
-    drawing: plot.Figure, columns: Sequence[Any], rows: Iterable[Sequence[Any]], id: str, **options: object
+    drawing: plot.Figure, columns: Sequence[object], rows: Iterable[Sequence[object]], id: str, **options: object
 ) -> str:
     """Return a figure of ``pydplib.plot``, its caption and the same numbers as a table.
 

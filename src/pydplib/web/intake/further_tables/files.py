@@ -10,6 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from django.core.files.uploadedfile import UploadedFile
+from django.db.models import QuerySet
+
 from pydplib.errors import DataError, looks_like_names
 from pydplib.schema import COLUMN_KINDS, Storage
 from pydplib.tables.cells import NUMBER_PATTERN, Decimals, day_text, number_text, truth_of
@@ -21,7 +24,7 @@ from pydplib.web.uploads import MOST_COLUMNS, MOST_ROWS, MOST_UNPACKED, Received
 _PARQUET = b"PAR1"
 
 
-def receive(upload: Any, key: str, *, sheet: str | None = None) -> Received:
+def receive(upload: UploadedFile, key: str, *, sheet: str | None = None) -> Received:
     """Bring a CSV, Excel, NDJSON or Parquet file into its plain form, a CSV that only the server reads.
 
     Raises:
@@ -36,7 +39,7 @@ def receive(upload: Any, key: str, *, sheet: str | None = None) -> Received:
             uploads.remove(key)
             raise DataError("This is a file of FHIR resources, not a table. Upload CSV, Excel (.xlsx) or Parquet.")
         return found
-    if upload.size > uploads.MOST_BYTES:
+    if (upload.size or 0) > uploads.MOST_BYTES:
         raise DataError(
             f"The file is larger than {uploads.MOST_BYTES // 1_000_000} MB. Split it, or leave out columns."
         )
@@ -110,7 +113,7 @@ def _check_parquet(names: list[str], facts: Any) -> None:
         raise DataError("Some names of columns are empty, too long or no text. Rename them.")
 
 
-def _text(cell: Any) -> str:
+def _text(cell: object) -> str:
     """Return a cell as a file of text has it; what is no plain value is missing."""
     if cell is None or cell != cell or isinstance(cell, bytes | list | dict):
         return ""
@@ -140,7 +143,7 @@ def rows_of(upload: TableUpload, person: str, names: Mapping[str, str]) -> Itera
         yield number, cells[who], {name: cells[place] for name, place in places.items()}
 
 
-def remove_uploads(found: Any) -> int:
+def remove_uploads(found: QuerySet[TableUpload]) -> int:
     """Delete uploads with their files; returns how many."""
     keys = list(found.values_list("key", flat=True))
     for key in keys:

@@ -7,7 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.db.models import Count
 from django.utils import timezone
@@ -148,9 +147,9 @@ class Matcher:
         limit = self.schema.max_rows_per_person
         self.found.over = sum(count > limit for count in self._rows_of.values())
 
-    def values_of(self, cells: Mapping[str, str]) -> dict[str, Any]:
+    def values_of(self, cells: Mapping[str, str]) -> dict[str, object]:
         """Return the values of one row; a cell that cannot be read is missing, and changes no other."""
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         for name, column in self.schema.columns.items():
             if name == self.schema.person:
                 continue
@@ -188,7 +187,7 @@ def write_rows(
     matcher = Matcher(project, table.schema, decimals)
     with recorded(actor, project=project) as log:
         Project.objects.select_for_update().get(pk=project.pk)  # no snapshot is made of half a table
-        if table.pk is None:
+        if table._state.adding:
             table.save()
         PersonRow.objects.filter(table=table).delete()
         for part in matcher.match(rows):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from pydplib._csv_text import csv_pieces
+from pydplib.capture import Template
 from pydplib.errors import PydplibError, SchemaError
 from pydplib.schema import Schema
 from pydplib.web import uploads
@@ -31,7 +31,7 @@ from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, published_tables, snapshot_schema
 from pydplib.web.people.models import new_key
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.tables.declared import check_table_names, computed_columns, joined_name, tables_of
 from pydplib.web.tables.forms import TableColumnsForm, TableFileForm, plain_name
 from pydplib.web.tables.models import PersonTable, TableUpload
@@ -42,7 +42,7 @@ _PIECE = 500
 
 @door("manage_data")
 @require_http_methods(["GET", "POST"])
-def tables(request: HttpRequest) -> HttpResponse:
+def tables(request: ProjectRequest) -> HttpResponse:
     """List the tables of a project, and take a file for a further one."""
     project, current = request.project, request.project.template_version
     added = tables_of(project)
@@ -66,10 +66,10 @@ def tables(request: HttpRequest) -> HttpResponse:
     return render(request, "tables/tables.html", context, status=status)
 
 
-def _listed(project: Project, template: Any, added: list[PersonTable]) -> list[dict[str, Any]]:
+def _listed(project: Project, template: Template, added: list[PersonTable]) -> list[dict[str, object]]:
     """Return what the project's tables are: reports, repeating groups, further ones."""
     published = {each.group for each in published_tables(project)}
-    shown: list[dict[str, Any]] = []
+    shown: list[dict[str, object]] = []
     for group in ("", *groups_of(template)):
         schema = snapshot_schema(template, lineage=project.key, group=group)
         title = group_title(template, group) if group else "Reports"
@@ -91,7 +91,7 @@ def _listed(project: Project, template: Any, added: list[PersonTable]) -> list[d
     return shown
 
 
-def _take(request: HttpRequest, form: TableFileForm) -> TableUpload:
+def _take(request: ProjectRequest, form: TableFileForm) -> TableUpload:
     values, key = form.cleaned_data, new_key()
     table = form.tables.get(values.get("table") or "")
     found = receive(values["file"], key, sheet=values["sheet"] or None)
@@ -118,7 +118,7 @@ def _take(request: HttpRequest, form: TableFileForm) -> TableUpload:
 
 @door("manage_data", of=TableUpload)
 @require_http_methods(["GET", "POST"])
-def table_upload(request: HttpRequest) -> HttpResponse:
+def table_upload(request: TargetRequest[TableUpload]) -> HttpResponse:
     """Say what the columns are; a POST tries it, or takes the rows in."""
     upload: TableUpload = request.target
     said = upload.said
@@ -154,7 +154,7 @@ def table_upload(request: HttpRequest) -> HttpResponse:
     context = {
         "upload": upload,
         "form": form,
-        "columns": [{**row, "samples": samples[row["column"]]} for row in form.rows],
+        "columns": [{**row, "samples": samples[str(row["column"])]} for row in form.rows],
         "found": found,
         "unread": [] if found is None else [(form.made[name].title, count) for name, count in found.unread.items()],
         "step": 2 if found is None else 3,
@@ -164,9 +164,12 @@ def table_upload(request: HttpRequest) -> HttpResponse:
     return render(request, "tables/upload.html", context, status=422 if form.is_bound and form.errors else 200)
 
 
-def _declared_table(request: HttpRequest, upload: TableUpload, form: TableColumnsForm) -> PersonTable:
+def _declared_table(request: ProjectRequest, upload: TableUpload, form: TableColumnsForm) -> PersonTable:
     """Return the table as it would be, new or with new columns; it is not saved yet."""
-    project, template = request.project, request.project.template_version.template
+    project, version = request.project, request.project.template_version
+    if version is None:
+        raise Http404
+    template = version.template
     table = upload.table
     others = [each for each in tables_of(project) if table is None or each.pk != table.pk]
     if table is None:
@@ -198,13 +201,13 @@ _MOST_LISTED = 100_000
 
 @door("manage_data", of=TableUpload)
 @require_GET
-def table_left_out(request: HttpRequest) -> HttpResponse:
+def table_left_out(request: TargetRequest[TableUpload]) -> StreamingHttpResponse:
     """Send the rows of people whom the project does not know, as the file has them."""
     upload: TableUpload = request.target
     wanted = set(upload.said.get("unknown") or ())
     record(request.user, "table.download", upload.key, project=request.project, rows=len(wanted))
 
-    def cells() -> Iterator[list[Any]]:
+    def cells() -> Iterator[list[object]]:
         if not uploads.path_of(upload.key).exists():
             return
         for number, row in enumerate(uploads.table_rows(upload.key), start=2):
@@ -219,7 +222,7 @@ def table_left_out(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data", of=TableUpload)
 @require_POST
-def table_discard(request: HttpRequest) -> HttpResponse:
+def table_discard(request: TargetRequest[TableUpload]) -> HttpResponse:
     """Delete a file that was not taken in."""
     upload: TableUpload = request.target
     record(request.user, "table.discard", upload.key, project=request.project)
@@ -230,7 +233,7 @@ def table_discard(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data", of=PersonTable, recent=True)
 @require_POST
-def table_remove(request: HttpRequest) -> HttpResponse:
+def table_remove(request: TargetRequest[PersonTable]) -> HttpResponse:
     """Delete a further table with its rows."""
     title = request.target.title
     remove_table(request.target, actor=request.user)

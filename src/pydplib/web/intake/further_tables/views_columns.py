@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -16,9 +16,9 @@ from pydplib.schema import Schema
 from pydplib.schema.formulas import FUNCTIONS, STEPS
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, published_tables, snapshot_schema
-from pydplib.web.projects.fields import FIELD_LABEL_WORDS, project_fields
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, door
+from pydplib.web.projects.policy.fields import FIELD_LABEL_WORDS, project_fields
 from pydplib.web.tables.declared import (
     ComputedColumn,
     PersonJoin,
@@ -36,7 +36,7 @@ from pydplib.web.tables.forms import ComputedForm, JoinsForm
 
 @door("manage_data")
 @require_http_methods(["GET", "POST"])
-def columns(request: HttpRequest) -> HttpResponse:
+def columns(request: ProjectRequest) -> HttpResponse:
     """List computed columns and declare one."""
     project = request.project
     offered = tables_offered(project)
@@ -96,10 +96,10 @@ def tables_offered(project: Project) -> dict[str, tuple[str, Schema]]:
     return found
 
 
-def _listed(project: Project, offered: Mapping[str, tuple[str, Schema]]) -> list[dict[str, Any]]:
+def _listed(project: Project, offered: Mapping[str, tuple[str, Schema]]) -> list[dict[str, object]]:
     """Return the computed columns for the page: what they are, whether they fit, whether partners have them."""
     published = {each.group: Schema.from_json(each.schema) for each in published_tables(project)}
-    shown: list[dict[str, Any]] = []
+    shown: list[dict[str, object]] = []
     for each in computed_columns(project):
         title, schema = offered.get(each.table, (each.table, None))
         fits = schema is not None and not with_computed(schema, [each])[1]
@@ -121,7 +121,7 @@ def _listed(project: Project, offered: Mapping[str, tuple[str, Schema]]) -> list
     return shown
 
 
-def _add(request: HttpRequest, computed: ComputedColumn, offered: Mapping[str, tuple[str, Schema]]) -> None:
+def _add(request: ProjectRequest, computed: ComputedColumn, offered: Mapping[str, tuple[str, Schema]]) -> None:
     """Keep a version with one more column.
 
     Raises:
@@ -136,13 +136,13 @@ def _add(request: HttpRequest, computed: ComputedColumn, offered: Mapping[str, t
     _keep(request, [*computed_columns(project), computed], joins_of(project))
 
 
-def _keep(request: HttpRequest, computed: Any, joins: Any) -> None:
+def _keep(request: ProjectRequest, computed: Any, joins: Any) -> None:
     declare(request.project, columns=computed, joins=joins, actor=request.user, by=request.user.username)
 
 
 @door("manage_data")
 @require_GET
-def column_check(request: HttpRequest) -> HttpResponse:
+def column_check(request: ProjectRequest) -> HttpResponse:
     """Say what a formula means while it is typed, from declarations alone; or what is wrong with it."""
     offered = tables_offered(request.project)
     if not offered:  # no template yet: there is nothing to compute from
@@ -163,7 +163,7 @@ def column_check(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data")
 @require_POST
-def column_remove(request: HttpRequest) -> HttpResponse:
+def column_remove(request: ProjectRequest) -> HttpResponse:
     """Keep a version without one of the columns. Snapshots that have it keep it."""
     name = request.POST.get("name", "")
     before = computed_columns(request.project)
@@ -176,7 +176,7 @@ def column_remove(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data")
 @require_POST
-def column_joins(request: HttpRequest) -> HttpResponse:
+def column_joins(request: ProjectRequest) -> HttpResponse:
     """Say which further tables are asked together with the reports."""
     project = request.project
     form = JoinsForm(request.POST, tables=tables_of(project), joins=joins_of(project))

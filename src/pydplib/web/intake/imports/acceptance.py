@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from pydplib.errors import DataError
 from pydplib.web import uploads
 from pydplib.web.auditlog.log import recorded
-from pydplib.web.intake.imports.duplicates import Duplicates, Keys
+from pydplib.web.intake.imports.blocks import BlockReader, RowBlock
+from pydplib.web.intake.imports.duplicates import Duplicates
 from pydplib.web.intake.imports.mappings import remember
 from pydplib.web.intake.imports.records import Prepared, write_reports
-from pydplib.web.intake.imports.row_store import kept_rows
-from pydplib.web.intake.imports.rows import FileRow, Reader, department_of, identifiers_of, split_fields
+from pydplib.web.intake.imports.row_store import KeptKeys
+from pydplib.web.intake.imports.rows import Reader
 from pydplib.web.intake.models import ImportBatch, ImportRow, Snapshot
 from pydplib.web.jobs import Claim, LostClaimError
-from pydplib.web.patients.inserts import CHUNK, chunks, memory_for_indexes
+from pydplib.web.patients.inserts import CHUNK, memory_for_indexes
 from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 
-_State: Any = ImportBatch.State
+_State = ImportBatch.State
 _Decision: Any = ImportRow.Decision
 
 
@@ -42,25 +43,28 @@ def accept_batch(batch: ImportBatch, claim: Claim | None = None) -> None:
         claim.release(problem="The uploaded file is gone: files are kept for a day. Discard this import.")
         return
     template = batch.template.template
-    reader, duplicates = Reader(batch, template), Duplicates(batch.project, template, batch)
+    duplicates = Duplicates(batch.project, template, batch)
+    kept = KeptKeys(batch)
+    reader = BlockReader(Reader(batch, template), duplicates, kept)
     decided = {row.number: row for row in batch.problem_rows.all()}
     begun_at = batch.done if Report.all_objects.filter(batch=batch, state=Report.State.STAGED).exists() else 0
     done = 0
     if not begun_at:
         claim.save(done=0)
     with memory_for_indexes():
-        for chunk in chunks(_rows(batch, reader, duplicates), CHUNK):
-            repeated = duplicates.find([row for row, _ in chunk], [keys for _, keys in chunk])
+        for block in reader.blocks():
+            repeated = duplicates.find(block.numbers, block.keys)
             # What was written before a break is looked at again only for duplicates in later rows.
-            fresh = chunk[max(0, begun_at - done) :]
-            done += len(chunk)
-            if not fresh:
+            begin = max(0, begun_at - done)
+            done += len(block.numbers)
+            if begin >= len(block.numbers):
                 continue
-            ready = _ready(batch, reader, duplicates, decided, repeated, fresh)
+            ready = _ready(reader, block, decided, repeated, begin)
             with transaction.atomic():
                 claim.save(done=done)
                 write_reports(batch.project, batch.template, ready, author=batch.by, staged_in=batch)
         _show(batch, claim)
+    kept.close()
     uploads.remove(batch.key)
 
 
@@ -80,45 +84,25 @@ def claim_accept(batch: ImportBatch) -> Claim:
             return Claim(batch, _State.ACCEPTING, among=(_State.ACCEPTING,))
 
 
-def _rows(batch: ImportBatch, reader: Reader, duplicates: Duplicates) -> Iterator[tuple[FileRow, Keys]]:
-    """Yield the rows as the dry run read them, or read them again."""
-    kept = kept_rows(batch)
-    if kept is not None:
-        yield from kept
-        return
-    for part in chunks(reader.rows(), CHUNK):
-        yield from zip(part, duplicates.keys_of(part), strict=True)
-
-
 def _ready(
-    batch: ImportBatch,
-    reader: Reader,
-    duplicates: Duplicates,
-    decided: dict[int, ImportRow],
-    repeated: Mapping[int, str],
-    chunk: Sequence[tuple[FileRow, Keys]],
+    reader: BlockReader, block: RowBlock, decided: Mapping[int, ImportRow], repeated: Mapping[int, str], begin: int
 ) -> list[Prepared]:
+    """Return the rows of a block that are taken in, from a place on."""
     ready = []
-    for row, keys in chunk:
-        decision = decided.get(row.number)
+    for place in range(begin, len(block.numbers)):
+        number = block.numbers[place]
+        decision = decided.get(number) if decided else None
         if decision is not None:
             if decision.decision == _Decision.LEAVE_OUT:
                 continue
             if decision.decision == _Decision.FIXED:
-                row = reader.evaluated(row.number, *split_fields(decision.fields))
-                (keys,) = duplicates.keys_of([row])
-        elif row.number in repeated:
+                ready += reader.prepared_by_itself(number, decision.fields)
+                continue
+        elif number in repeated:
             continue
-        if row.ok:
-            ready.append(
-                reader.recorder.prepare(
-                    row.answers,
-                    more_identifiers=identifiers_of(row),
-                    department=department_of(row, batch.department),
-                    number_hash=keys[0],
-                    pseudonym=keys[2],
-                )
-            )
+        single = block.single.get(place)
+        if single is None or single.ok:
+            ready.append(reader.prepared(block, place))
     return ready
 
 
@@ -200,17 +184,18 @@ def discard_batch(batch: ImportBatch, claim: Claim | None = None, *, actor: obje
     uploads.remove(batch.key)
 
 
-def _unused(patients: set[int]) -> Any:
+def _unused(patients: set[int]) -> QuerySet[Patient]:
     """Return those patients to whom nothing but identifiers belongs."""
     found = Patient.objects.filter(pk__in=patients)
     for relation in Patient._meta.related_objects:
-        if relation.related_model is not Identifier:
-            rows = relation.related_model._base_manager.filter(**{f"{relation.field.name}__in": patients})
+        model = relation.related_model
+        if not isinstance(model, str) and model is not Identifier:
+            rows = model._base_manager.filter(**{f"{relation.field.name}__in": patients})
             found = found.exclude(pk__in=rows.values(relation.field.name))
     return found
 
 
-def check_not_busy(project: object) -> None:
+def check_not_busy(project: Project) -> None:
     """Raise ``DataError`` while an import of the project is being taken in."""
     if ImportBatch.objects.filter(project=project, state=_State.ACCEPTING).exists():
         raise DataError("An import is being taken in. Let it finish, or discard it, then try again.")

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from pydplib.capture import Problem, Template, field_name
 from pydplib.errors import DataError
 from pydplib.web.auditlog.log import recorded
+from pydplib.web.intake.imports.blocks import BlockReader
 from pydplib.web.intake.imports.columns import titles_of
 from pydplib.web.intake.imports.duplicates import Duplicates
 from pydplib.web.intake.imports.problem_groups import CellGroups
@@ -19,7 +20,6 @@ from pydplib.web.intake.imports.row_store import RowWriter, state_of
 from pydplib.web.intake.imports.rows import FileRow, Reader, split_fields
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.jobs import Claim
-from pydplib.web.patients.inserts import CHUNK, chunks
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
 
@@ -27,7 +27,7 @@ MOST_PROBLEM_ROWS = 2000
 """Rows with problems that are kept for a decision; further ones are counted and left out."""
 
 _Decision: Any = ImportRow.Decision
-_State: Any = ImportBatch.State
+_State = ImportBatch.State
 
 
 def new_import(**values: object) -> ImportBatch:
@@ -69,36 +69,43 @@ def check_rows(batch: ImportBatch, claim: Claim | None = None) -> None:
     """Try every row of an import and keep what is wrong with it."""
     claim = claim or claim_check(batch)
     template = batch.template.template
-    reader, duplicates = Reader(batch, template), Duplicates(batch.project, template)
+    duplicates = Duplicates(batch.project, template)
+    reader = BlockReader(Reader(batch, template), duplicates)
     columns = _names(batch, template)
     groups = CellGroups(columns)
     good = bad = kept = done = 0
     with transaction.atomic():
         claim.save(done=0, good=0, bad=0, groups=[])
-        erased = [
-            row.pk for row in batch.problem_rows.all() if is_erased(row)
-        ]  # stay left out, however often it is tried
+        # Erased people stay left out, however often their rows are tried.
+        erased = [row.pk for row in batch.problem_rows.all() if is_erased(row)]
         batch.problem_rows.exclude(pk__in=erased).delete()
         gone = set(batch.problem_rows.values_list("number", flat=True))
     with RowWriter(batch) as store:
-        for chunk in chunks(reader.rows(), CHUNK):
-            keys = duplicates.keys_of(chunk)
-            store.add(chunk, keys)
-            tried = [(row, each) for row, each in zip(chunk, keys, strict=True) if row.number not in gone]
-            repeated = duplicates.find([row for row, _ in tried], [each for _, each in tried])
-            bad += len(chunk) - len(tried)
+        for block in reader.blocks():
+            store.add(block.keys)
+            size = len(block.numbers)
+            left = [place for place in range(size) if block.numbers[place] not in gone] if gone else range(size)
+            repeated = duplicates.find([block.numbers[place] for place in left], [block.keys[place] for place in left])
+            if gone or repeated:
+                looked_at = [place for place in left if place in block.single or block.numbers[place] in repeated]
+            else:
+                looked_at = list(block.single)
+            good += len(left) - len(looked_at)
+            bad += size - len(left)
             rows = []
-            for row, _ in tried:
-                if not row.problems and row.number not in repeated:
+            for place in looked_at:
+                row = block.row(place)
+                words = repeated.get(row.number, "")
+                if not row.problems and not words:
                     good += 1
                     continue
-                is_bad = not row.ok or row.number in repeated
+                is_bad = not row.ok or bool(words)
                 good, bad = good + (not is_bad), bad + is_bad
-                groups.add(row, repeated.get(row.number, ""))
+                groups.add(row, words)
                 if kept < MOST_PROBLEM_ROWS:
                     kept += 1
-                    rows.append(_problem_row(batch, row, repeated.get(row.number, ""), columns))
-            done += len(chunk)
+                    rows.append(_problem_row(batch, row, words, columns))
+            done += size
             with transaction.atomic():
                 ImportRow.objects.bulk_create(rows)
                 claim.save(done=done, good=good, bad=bad)
@@ -136,7 +143,8 @@ def mend_row(row: ImportRow, fields: Mapping[str, str]) -> bool:
     merged = own | dict(fields)
     tried = reader.evaluated(row.number, merged, special)
     duplicates = Duplicates(row.batch.project, template)
-    repeated = duplicates.find([tried]).get(row.number, "") or repeated_in_file(reader, duplicates, tried)
+    keys = duplicates.keys_of([tried])
+    repeated = duplicates.find([row.number], keys).get(row.number, "") or repeated_in_file(reader, duplicates, tried)
     row.fields = merged | special
     row.problems = _problems(tried, repeated, _names(row.batch, template))
     row.decision = _Decision.FIXED if tried.ok and not repeated else _Decision.LEAVE_OUT
@@ -156,14 +164,15 @@ def tally(batch: ImportBatch) -> dict[str, int]:
     """Return how many rows would be taken in and left out as things stand."""
     decisions = list(batch.problem_rows.values_list("decision", "problems"))
     # Rows with warnings only were counted as good.
-    mended = sum(
+    corrected = sum(
         decision != _Decision.LEAVE_OUT
         for decision, problems in decisions
         if decision == _Decision.FIXED or _is_bad(problems)
     )
     dropped = sum(decision == _Decision.LEAVE_OUT for decision, problems in decisions if not _is_bad(problems))
-    taken = batch.good + mended - dropped
-    return {"taken": taken, "left_out": batch.rows - taken, "mended": sum(d == _Decision.FIXED for d, _ in decisions)}
+    taken = batch.good + corrected - dropped
+    fixed = sum(decision == _Decision.FIXED for decision, _ in decisions)
+    return {"taken": taken, "left_out": batch.rows - taken, "corrected": fixed}
 
 
 def _names(batch: ImportBatch, template: Template) -> dict[str, str]:
@@ -187,7 +196,7 @@ def _problem_row(batch: ImportBatch, row: FileRow, repeated: str, names: Mapping
     )
 
 
-def _problems(row: FileRow, repeated: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
+def _problems(row: FileRow, repeated: str, names: Mapping[str, str]) -> list[dict[str, object]]:
     found = [_as_value(problem, names) for problem in row.problems]
     if repeated:
         message = f"{repeated} Leave it out, or take it in all the same."

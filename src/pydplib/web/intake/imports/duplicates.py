@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from pydplib.capture import Template, columns_of
@@ -35,65 +35,62 @@ class Duplicates:
     def __init__(self, project: Project, template: Template, batch: ImportBatch | None = None) -> None:
         self.project, self.template, self.batch = project, template, batch
         self.day = day_field(template)
-        self.seen: dict[bytes, int] = {}  # sixteen bytes per report
+        self.seen: dict[str, int] = {}
 
-    def find(self, rows: Sequence[FileRow], keys: Sequence[Keys] | None = None) -> dict[int, str]:
+    def find(self, numbers: Sequence[int], keys: Sequence[Keys]) -> dict[int, str]:
         """Return row number -> what it repeats, in words; rows are remembered for the next call.
 
         Args:
-            rows: The rows.
-            keys: What ``keys_of`` returned for them, if that was asked already.
+            numbers: The rows' numbers.
+            keys: What ``keys_of`` or ``keys_for`` returned for them.
         """
-        keys = self.keys_of(rows) if keys is None else keys
-        numbers, days, days_without_number = self._stored(keys)
+        stored = self._stored(keys)
+        told = [number or day for number, day, _ in keys]
+        fresh = set(told)
+        if len(fresh) == len(told) and not any(stored) and "" not in fresh and self.seen.keys().isdisjoint(fresh):
+            self.seen.update(zip(told, numbers, strict=True))  # most blocks: nothing is here twice
+            return {}
+        known, days, days_without_number = stored
         found: dict[int, str] = {}
-        for row, (number, day, _) in zip(rows, keys, strict=True):
-            key = number or day
+        for row, key, (number, day, _) in zip(numbers, told, keys, strict=True):
             if not key:
                 continue
-            first = self.seen.setdefault(_short(key), row.number)
-            if first != row.number:
-                found[row.number] = f"{self.words_for(row)} is in row {first} too."
-            elif number in numbers or (not number and day in days):
-                found[row.number] = f"{self.words_for(row)} is in the project already."
+            first = self.seen.setdefault(key, row)
+            if first != row:
+                found[row] = f"{words_for(number)} is in row {first} too."
+            elif number in known or (not number and day in days):
+                found[row] = f"{words_for(number)} is in the project already."
             elif day in days_without_number:
                 # Written here or imported without numbers: only the day can tell.
-                found[row.number] = "A report of the same patient and day is in the project already."
+                found[row] = "A report of the same patient and day is in the project already."
         return found
 
     def keys_of(self, rows: Sequence[FileRow]) -> list[Keys]:
         """Return what tells the report and the patient of each row."""
         person, day = self.template.person, self.day
-        said = [row.special.get(NUMBER, "").strip()[:400] for row in rows]
-        people = [row.answers.get(person) if person else None for row in rows]
-        numbers = iter(self._keyed(report_numbers, [text for text in said if text]))
-        names = iter(self._keyed(pseudonyms_of, [each for each in people if each is not None]))
-        keys: list[Keys] = []
-        for row, text, who in zip(rows, said, people, strict=True):
-            number, name = next(numbers) if text else "", next(names) if who is not None else ""
-            when = row.answers.get(day) if day and name else None
-            keys.append((number, "" if when is None else f"{when}{name}", name))
-        return keys
+        return self.keys_for(
+            [row.special.get(NUMBER, "") for row in rows],
+            [row.answers.get(person) if person else None for row in rows],
+            [row.answers.get(day) if day else None for row in rows],
+        )
 
-    def _keyed(self, make: Callable[[Any, list[Any]], list[str]], values: list[Any]) -> list[str]:
+    def keys_for(self, numbers: Sequence[str], people: Sequence[Any], days: Sequence[Any]) -> list[Keys]:
+        """Return the same of report numbers, answers that name the patient, and days, each row by row."""
+        said = [text.strip()[:400] for text in numbers]
+        keyed = iter(self._keyed(report_numbers, [text for text in said if text]))
+        names = iter(self._keyed(pseudonyms_of, [each for each in people if each is not None]))
+        pairs = [
+            (next(keyed) if text else "", next(names) if who is not None else "")
+            for text, who in zip(said, people, strict=True)
+        ]
+        return with_days(pairs, days)
+
+    def _keyed(self, make: Callable[[Any, list[object]], list[str]], values: list[object]) -> list[str]:
         """Return the keyed form of each value; empty for one that is blank or too long, which spoils no other."""
         try:
             return make(self.project, values)
         except DataError:
             return [""] if len(values) == 1 else [name for value in values for name in self._keyed(make, [value])]
-
-    def key_of(self, row: FileRow) -> str:
-        """Return what two rows of one report have in common; empty if nothing tells."""
-        ((number, day, _),) = self.keys_of([row])
-        return number or day
-
-    def words_for(self, row: FileRow) -> str:
-        """Return in words what makes another row the same report."""
-        return "The same report number" if self.number_of(row) else "A report of the same patient and day"
-
-    def number_of(self, row: FileRow) -> str:
-        """Return the keyed report number of a row; empty if the file has none."""
-        return self.keys_of([row])[0][0]
 
     def _stored(self, keys: Sequence[Keys]) -> tuple[set[str], set[str], set[str]]:
         """Return what the project has of these: numbers, days of patients, and such days of reports without number."""
@@ -119,6 +116,14 @@ class Duplicates:
 _DAY = len("2018-01-01")
 
 
-def _short(key: str) -> bytes:
-    """Return a key in few bytes: hundreds of thousands of them are held at once."""
-    return bytes.fromhex(key) if len(key) == 32 else key[:_DAY].encode() + bytes.fromhex(key[_DAY:])
+def with_days(pairs: Iterable[tuple[str, str]], days: Iterable[Any]) -> list[Keys]:
+    """Return the keys of rows, from their report numbers and pseudonyms, and their days."""
+    return [
+        (number, f"{when}{name}" if name and when is not None else "", name)
+        for (number, name), when in zip(pairs, days, strict=True)
+    ]
+
+
+def words_for(number: str) -> str:
+    """Return in words what makes another row the same report: its number, where it has one."""
+    return "The same report number" if number else "A report of the same patient and day"

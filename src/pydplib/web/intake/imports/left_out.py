@@ -26,7 +26,7 @@ def _cells(batch: ImportBatch) -> Iterator[list[object]]:
     numbered = enumerate(uploads.table_rows(batch.key), start=2)
     for part in chunks(numbered, CHUNK):
         rows = {number: reader.evaluated(number, *reader.fields_of(cells)) for number, cells in part}
-        repeated = duplicates.find(list(rows.values()))
+        repeated = duplicates.find(list(rows), duplicates.keys_of(list(rows.values())))
         for number, cells in part:
             row, decision = rows[number], decided.get(number)
             if not any(cells):

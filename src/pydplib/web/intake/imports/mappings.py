@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pydplib.capture import Template
 from pydplib.web.intake.imports.columns import IDENTIFIER, bare, guess, targets_of
@@ -12,7 +11,7 @@ from pydplib.web.intake.models import ImportBatch, ImportMemory
 from pydplib.web.projects.models import Project
 
 LEAST_ROWS = 3
-"""A value is remembered if so many rows had it: what stands in one row alone may name somebody."""
+"""A value is remembered if this many rows had it: what stands in one row alone may name somebody."""
 MOST_COLUMNS = 1000
 MOST_VALUES = 1000
 
@@ -33,7 +32,7 @@ def remembered_columns(project: Project, template: Template, columns: Sequence[s
     return found
 
 
-def remembered_values(project: Project, template: Template) -> dict[str, dict[str, Any]]:
+def remembered_values(project: Project, template: Template) -> dict[str, dict[str, object]]:
     """Return the replacements of earlier imports whose options the template still has."""
     memory = _memory(project)
     options = {
@@ -41,7 +40,7 @@ def remembered_values(project: Project, template: Template) -> dict[str, dict[st
         for target in targets_of(template)
         if target.question is not None
     }
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for name, values in (memory.values if memory else {}).items():
         for old, new in values.items():
             if new in options.get(name, ()):

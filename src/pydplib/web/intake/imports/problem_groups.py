@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pydplib.capture import Question, Template, field_name
 from pydplib.web.intake.imports.columns import targets_of
@@ -61,7 +60,7 @@ class CellGroup:
     def __repr__(self) -> str:
         return f"Group({self.column!r}, {self.severity!r}, rows={self.rows})"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain values."""
         return {name: getattr(self, name) for name in self.__slots__}
 
@@ -155,7 +154,7 @@ def entries_of(batch: ImportBatch, template: Template) -> list[dict[str, object]
     return found
 
 
-def _entry(group: CellGroup, question: Question | None, chosen: str) -> dict[str, Any]:
+def _entry(group: CellGroup, question: Question | None, chosen: str) -> dict[str, object]:
     can = question is not None and not question.computed and group.text is not None and group.severity != "warning"
     if group.text is not None and ("\n" in group.text or "\r" in group.text):
         can = False  # a form would change the line break
@@ -173,7 +172,7 @@ def _entry(group: CellGroup, question: Question | None, chosen: str) -> dict[str
     }
 
 
-def read_replacements(template: Template, said: Iterable[tuple[str, str, str]]) -> dict[str, dict[str, Any]]:
+def read_replacements(template: Template, said: Iterable[tuple[str, str, str]]) -> dict[str, dict[str, object]]:
     """Return what a form says as the import keeps it; unknown fields and values of no option are left out.
 
     Args:
@@ -181,7 +180,7 @@ def read_replacements(template: Template, said: Iterable[tuple[str, str, str]]) 
         said: Field, text of the cell, and ``=`` with the text to read instead; nothing to replace nothing.
     """
     questions = {target.name: target.question for target in targets_of(template)}
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for name, old, new in said:
         question = questions.get(name)
         if question is None or question.computed or not new.startswith("=") or len(old) > LONGEST:

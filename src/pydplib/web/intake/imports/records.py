@@ -19,7 +19,7 @@ from pydplib.web.people.models import User, new_keys
 from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 _MOST_PAIRS = 20_000
 _LONGEST_PAIR = 200
@@ -75,7 +75,7 @@ class Recorder:
         ]
 
     def prepare(
-        self, answers: Mapping[str, Any], *, more_identifiers: Mapping[str, str] | None = None, **facts: str
+        self, answers: Mapping[str, object], *, more_identifiers: Mapping[str, str] | None = None, **facts: str
     ) -> Prepared:
         """Make clean answers (of ``evaluate``) ready to be written.
 
@@ -109,7 +109,11 @@ class Recorder:
             **facts,
         )
 
-    def _pairs_of(self, names: Sequence[str], columns: Sequence[str], kept: Mapping[str, Any]) -> tuple[str, str]:
+    def pairs_of(self, names: Sequence[str], answers: Mapping[str, object]) -> tuple[str, str]:
+        """Return the answers of some questions as the inside of two JSON objects: as they are, and of the flat row."""
+        return self._pairs_of(names, [name for name in names if name in self._nulls], answers)
+
+    def _pairs_of(self, names: Sequence[str], columns: Sequence[str], kept: Mapping[str, object]) -> tuple[str, str]:
         """Return the inside of two JSON objects: a section's answers, and its part of the flat row."""
         pairs, known, nulls = {}, self._pairs, self._nulls
         for name in names:
@@ -183,7 +187,7 @@ _VERSION = ("report", "number", "template", "answers", "text", "author", "time",
 def accept_rows(
     project: Project,
     version: TemplateVersion,
-    rows: Iterable[Mapping[str, Any]],
+    rows: Iterable[Mapping[str, object]],
     *,
     actor: User,
     department: str = "",

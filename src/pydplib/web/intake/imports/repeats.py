@@ -1,4 +1,4 @@
-"""Whether a mended row repeats another row of its own file: the file is looked through, the template asked rarely."""
+"""Whether a corrected row repeats another row of its own file: the file is searched, the template asked rarely."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pydplib.capture import field_name
 from pydplib.web import uploads
 from pydplib.web.intake.imports.columns import NUMBER
-from pydplib.web.intake.imports.duplicates import Duplicates
+from pydplib.web.intake.imports.duplicates import Duplicates, words_for
 from pydplib.web.intake.imports.rows import FileRow, Reader, split_fields
 from pydplib.web.intake.models import ImportRow
 
@@ -22,19 +22,23 @@ def repeated_in_file(reader: Reader, duplicates: Duplicates, row: FileRow) -> st
     Args:
         reader: Reads the import's rows.
         duplicates: Knows what makes two rows one report.
-        row: The row as it was mended.
+        row: The row as it was corrected.
     """
-    key = duplicates.key_of(row)
+    ((number, day, _),) = duplicates.keys_of([row])
+    key = number or day
     if not key or not uploads.path_of(reader.batch.key).exists():
         return ""
     for other in _others(reader, row):
-        if other.ok and duplicates.key_of(other) == key:
-            return f"{duplicates.words_for(row)} is in row {other.number} too."
+        if not other.ok:
+            continue
+        ((their_number, their_day, _),) = duplicates.keys_of([other])
+        if (their_number or their_day) == key:
+            return f"{words_for(number)} is in row {other.number} too."
     return ""
 
 
 def _others(reader: Reader, row: FileRow) -> Iterator[FileRow]:
-    """Yield the other rows that could be the same report, as they would be taken in: mended ones as mended."""
+    """Yield the other rows that could be the same report, as they would be taken in: corrected ones as corrected."""
     decided = {each.number: each for each in reader.batch.problem_rows.exclude(number=row.number)}
     for each in decided.values():
         if each.decision == _Decision.FIXED:

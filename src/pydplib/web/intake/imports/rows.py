@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +24,8 @@ from pydplib.web.intake.imports.columns import DEPARTMENT, IDENTIFIER, NUMBER, t
 from pydplib.web.intake.imports.records import Recorder
 from pydplib.web.intake.models import ImportBatch
 
-_DEPARTMENT_FIELDS = ("department", "department_code")  # questions that say it, in templates that have one
+DEPARTMENT_FIELDS = ("department", "department_code")
+"""Questions that say whose report it is, in templates that have one."""
 _WORDS = {**dict.fromkeys(TRUE_WORDS, "true"), **dict.fromkeys(FALSE_WORDS, "false")}
 
 
@@ -35,7 +35,7 @@ class FileRow:
 
     Args:
         number: As people count in their file.
-        fields: Field -> text: what is shown and mended.
+        fields: Field -> text: what is shown and corrected.
         answers: Clean answers.
         problems: What is wrong.
         special: Report number, department, further identifiers.
@@ -43,7 +43,7 @@ class FileRow:
 
     number: int
     fields: Mapping[str, str] = field(repr=False)
-    answers: Mapping[str, Any] = field(repr=False)
+    answers: Mapping[str, object] = field(repr=False)
     problems: tuple[Problem, ...] = field(repr=False)
     special: Mapping[str, str] = field(repr=False)
 
@@ -84,7 +84,6 @@ class Reader:
             for name, values in batch.replacements.items()
             if name in self.readers
         }
-        self.replaced: Counter[tuple[str, str]] = Counter()
         # Where a field's name is its question's id, texts go to the evaluator as they came.
         self.is_flat = batch.format != "fhir" and all(
             question is None or question.id == name
@@ -124,7 +123,7 @@ class Reader:
 
     def evaluated(self, number: int, fields: Mapping[str, str], special: Mapping[str, str]) -> FileRow:
         """Evaluate the fields of a row."""
-        said = self._replaced(fields) if self.replacements else fields
+        said = self.replaced(fields) if self.replacements else fields
         if fields.keys() != self.known and not self.readers.keys() >= said.keys():
             said = {name: text for name, text in said.items() if name in self.readers}
         if self.is_flat:
@@ -138,14 +137,13 @@ class Reader:
             problems = (*unclear, *problems)
         return FileRow(number, fields, evaluation.answers, problems, special)
 
-    def _replaced(self, fields: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the fields with other texts for the values that people said how to read, and count these."""
+    def replaced(self, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the fields with other texts for the values that people said how to read."""
         said = dict(fields)
         for name, values in self.replacements.items():
             old = fields.get(name, "").strip() if name in fields else None
             if old is not None and old in values:
                 said[name] = values[old]
-                self.replaced[name, old] += 1
         return said
 
     def _unclear(self, name: str) -> Problem:
@@ -214,17 +212,17 @@ def department_of(row: FileRow, own: str) -> str:
     said = row.special.get(DEPARTMENT, "").strip() or own
     if said:
         return said[:80]
-    for name in _DEPARTMENT_FIELDS:
+    for name in DEPARTMENT_FIELDS:
         if name in row.answers:
             return str(row.answers[name])[:80]
     return ""
 
 
-def identifiers_of(row: FileRow) -> dict[str, str]:
+def identifiers_of(special: Mapping[str, str]) -> dict[str, str]:
     """Return what else names the patient of a row: column -> value."""
     return {
         name.partition(":")[2][:80]: value[:400]
-        for name, value in row.special.items()
+        for name, value in special.items()
         if name.startswith(f"{IDENTIFIER}:") and value.strip()
     }
 
@@ -240,7 +238,7 @@ def _answers(items: list[object], link: str, level: int = 0) -> bool:
     )
 
 
-def _flat(answers: Mapping[str, Any], path: tuple[Any, ...] = ()) -> dict[str, str]:
+def _flat(answers: Mapping[str, object], path: tuple[Any, ...] = ()) -> dict[str, str]:
     fields: dict[str, str] = {}
     for name, value in answers.items():
         if isinstance(value, list):

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from pydplib.errors import PolicyError, PydplibError
 from pydplib.web import uploads
 from pydplib.web.auditlog.log import record, recorded
+from pydplib.web.design.forms import Posted
 from pydplib.web.intake import jobs
 from pydplib.web.intake.forms import MappingForm, UploadForm
 from pydplib.web.intake.imports.acceptance import (
@@ -47,7 +48,8 @@ from pydplib.web.intake.imports.problem_groups import entries_of, read_replaceme
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.intake.upkeep import discard_old_imports
 from pydplib.web.people.models import new_key
-from pydplib.web.projects.permissions import door
+from pydplib.web.people.permissions import SignedInRequest
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 
 STEPS = ("Upload", "Match columns", "Dry run", "Done")
 _State = ImportBatch.State
@@ -60,7 +62,7 @@ MOST_LEFT_OUT = 0.01
 
 @door("import_records")
 @require_http_methods(["GET", "POST"])
-def imports(request: HttpRequest) -> HttpResponse:
+def imports(request: ProjectRequest) -> HttpResponse:
     """List imports, and take an upload."""
     own = _own_department(request)
     current = request.project.template_version
@@ -81,7 +83,7 @@ def imports(request: HttpRequest) -> HttpResponse:
     return render(request, "intake/imports.html", context, status=status)
 
 
-def _take(request: HttpRequest, form: UploadForm, current: Any, own: str | None) -> ImportBatch:
+def _take(request: ProjectRequest, form: UploadForm, current: Any, own: str | None) -> ImportBatch:
     discard_old_imports()
     key = new_key()
     found = uploads.receive(form.cleaned_data["file"], key, sheet=form.cleaned_data["sheet"] or None)
@@ -114,7 +116,7 @@ def _take(request: HttpRequest, form: UploadForm, current: Any, own: str | None)
 
 @door("import_records", of=ImportBatch)
 @require_GET
-def import_batch(request: HttpRequest) -> HttpResponse:
+def import_batch(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Show an import where it stands."""
     batch = _mine(request)
     if batch.state == _State.UPLOADED:
@@ -147,7 +149,7 @@ def import_batch(request: HttpRequest) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_GET
-def import_progress(request: HttpRequest) -> HttpResponse:
+def import_progress(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
     batch = _mine(request)
     response = render(request, "intake/_progress.html", {"batch": batch, "stalled": jobs.is_stalled(batch)})
@@ -158,7 +160,7 @@ def import_progress(request: HttpRequest) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_mapping(request: HttpRequest) -> HttpResponse:
+def import_mapping(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Take the mapping and begin the dry run."""
     batch = _mine(request)
     if batch.state not in (_State.UPLOADED, _State.CHECKED) or batch.format == "fhir":
@@ -173,7 +175,7 @@ def import_mapping(request: HttpRequest) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_rematch(request: HttpRequest) -> HttpResponse:
+def import_rematch(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Go back to the matching of columns."""
     batch = _mine(request)
     if batch.format != "fhir":
@@ -183,8 +185,8 @@ def import_rematch(request: HttpRequest) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_row(request: HttpRequest, number: int) -> HttpResponse:
-    """Mend one row, leave it out, or take it in all the same."""
+def import_row(request: TargetRequest[ImportBatch], number: int) -> HttpResponse:
+    """Correct one row, leave it out, or take it in all the same."""
     batch = _mine(request)
     row = problem_row(batch, number)
     if row is None or batch.state != _State.CHECKED:
@@ -192,7 +194,7 @@ def import_row(request: HttpRequest, number: int) -> HttpResponse:
     action = request.POST.get("action", "")
     if action == "mend":
         prefix = "field:"
-        fields = {name[len(prefix) :]: text for name, text in request.POST.items() if name.startswith(prefix)}
+        fields = {name[len(prefix) :]: text for name, text in request.POST.dict().items() if name.startswith(prefix)}
         with recorded(request.user, project=request.project) as log:
             good = mend_row(row, fields)
             log.add("import.mend", batch.key, row=number, fields=sorted(fields), good=good)
@@ -213,7 +215,7 @@ def import_row(request: HttpRequest, number: int) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_replace(request: HttpRequest) -> HttpResponse:
+def import_replace(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Take what values are replaced by, in the whole file, and try every row again."""
     batch = _mine(request)
     if batch.state != _State.CHECKED or batch.format == "fhir":
@@ -234,7 +236,7 @@ def import_replace(request: HttpRequest) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_GET
-def import_left_out(request: HttpRequest) -> object:
+def import_left_out(request: TargetRequest[ImportBatch]) -> StreamingHttpResponse:
     """Hand out the rows that are left out as things stand, to correct them and upload them again."""
     batch = _mine(request)
     if batch.state != _State.CHECKED or batch.format == "fhir" or not uploads.path_of(batch.key).exists():
@@ -247,7 +249,7 @@ def import_left_out(request: HttpRequest) -> object:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_undo(request: HttpRequest) -> HttpResponse:
+def import_undo(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Take back an import that was taken in, as long as no snapshot holds it."""
     batch = _mine(request)
     jobs.start(discard_batch, batch, take=partial(claim_undo, actor=request.user))
@@ -256,7 +258,7 @@ def import_undo(request: HttpRequest) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_accept(request: HttpRequest) -> HttpResponse:
+def import_accept(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Take the import in, or go on with taking it in."""
     batch = _mine(request)
     if batch.state == _State.CHECKING:
@@ -272,7 +274,7 @@ def import_accept(request: HttpRequest) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_discard(request: HttpRequest) -> HttpResponse:
+def import_discard(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Throw the import away."""
     batch = _mine(request)
     if batch.is_open:
@@ -291,7 +293,7 @@ def _has_agreed(request: HttpRequest, batch: ImportBatch) -> bool:
     return not _asks(batch, left_out) or request.POST.get("left_out", "") == str(left_out)
 
 
-def _mine(request: HttpRequest) -> ImportBatch:
+def _mine(request: TargetRequest[ImportBatch]) -> ImportBatch:
     """Return the import of the address; a radiologist's own only."""
     batch: ImportBatch = request.target
     is_own = batch.by_id == request.user.pk and not request.member.preview
@@ -300,7 +302,7 @@ def _mine(request: HttpRequest) -> ImportBatch:
     return batch
 
 
-def _own_department(request: HttpRequest) -> str | None:
+def _own_department(request: ProjectRequest) -> str | None:
     """Return the department that a radiologist imports into; none for owners, who choose."""
     if request.member.can("manage_data"):
         return None
@@ -313,7 +315,7 @@ def _allowed(mapping: list[str], own: str | None) -> list[str]:
     return mapping if own is None else ["" if name == DEPARTMENT else name for name in mapping]
 
 
-def _mapping_form(request: HttpRequest, batch: ImportBatch, data: object = None) -> MappingForm:
+def _mapping_form(request: ProjectRequest, batch: ImportBatch, data: Posted = None) -> MappingForm:
     return MappingForm(
         data,
         template=batch.template.template,
@@ -337,7 +339,9 @@ def _samples(batch: ImportBatch) -> list[list[str]]:
     return found
 
 
-def _mapping_page(request: HttpRequest, batch: ImportBatch, form: MappingForm, *, status: int = 200) -> HttpResponse:
+def _mapping_page(
+    request: SignedInRequest, batch: ImportBatch, form: MappingForm, *, status: int = 200
+) -> HttpResponse:
     template = batch.template.template
     mapping = [form[f"column{place}"].value() or "" for place in range(len(batch.columns))]
     bound = (form[f"column{place}"] for place in range(len(batch.columns)))
@@ -358,7 +362,7 @@ def _mapping_page(request: HttpRequest, batch: ImportBatch, form: MappingForm, *
 
 
 def _shown(row: ImportRow, titles: dict[str, Any]) -> dict[str, Any]:
-    """Return a row for the page: its problems, and the fields that can be mended, the wrong ones first."""
+    """Return a row for the page: its problems, and the fields that can be corrected, the wrong ones first."""
     wrong = {each["field"] for each in row.problems if each["field"]}
     inputs = []
     for name in sorted(wrong) + [name for name in row.fields if name in titles and name not in wrong]:

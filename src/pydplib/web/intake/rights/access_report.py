@@ -13,8 +13,8 @@ from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.words import words_of
 from pydplib.web.intake.snapshots import snapshots_with
 from pydplib.web.patients.models import Patient
-from pydplib.web.projects.fields import current_template
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.policy.fields import current_template
 from pydplib.web.reporting.models import FreeText, Report, ReportVersion
 from pydplib.web.tables.models import PersonRow
 
@@ -89,8 +89,8 @@ def _tables(patient: Patient, *, with_values: bool) -> list[dict[str, Any]]:
     return list(held.values())
 
 
-def _report(report: Report, *, with_values: bool) -> dict[str, Any]:
-    held: dict[str, Any] = {
+def _report(report: Report, *, with_values: bool) -> dict[str, object]:
+    held: dict[str, object] = {
         "key": report.key,
         "state": report.get_state_display(),
         "origin": report.get_origin_display(),

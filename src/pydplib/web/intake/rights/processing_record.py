@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from pydplib.policy import LABEL_MEANINGS, ROLES
 from pydplib.web.intake.models import SnapshotSchedule
-from pydplib.web.projects.fields import current_template
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.policy.fields import current_template
 
 MEASURES = (
     "Identifiers in a table of their own; all other tables know a keyed pseudonym (HMAC-SHA-256, key outside the "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -15,7 +15,7 @@ from pydplib.web.intake.rights.erasure import erase, look_up, open_imports, over
 from pydplib.web.intake.rights.processing_record import record_of_processing
 from pydplib.web.intake.snapshots import snapshots_with
 from pydplib.web.patients.models import Patient
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 
 WORD = "ERASE"
 """What must be typed before something is gone for good."""
@@ -23,14 +23,14 @@ WORD = "ERASE"
 
 @door("erase")
 @require_GET
-def privacy_rights(request: HttpRequest) -> HttpResponse:
+def privacy_rights(request: ProjectRequest) -> HttpResponse:
     """Show what the law asks for: find a person, see what is overdue, the record of processing."""
     return _rights_page(request)
 
 
 @door("erase")
 @require_POST
-def rights_find(request: HttpRequest) -> HttpResponse:
+def rights_find(request: ProjectRequest) -> HttpResponse:
     """Find a person by exactly what names them; what was typed is neither logged nor in an address."""
     form = FindPatientForm(request.POST)
     if form.is_valid():
@@ -48,14 +48,14 @@ def rights_find(request: HttpRequest) -> HttpResponse:
     return _rights_page(request, not_found=True, status=422)
 
 
-def _rights_page(request: HttpRequest, *, not_found: bool = False, status: int = 200) -> HttpResponse:
+def _rights_page(request: ProjectRequest, *, not_found: bool = False, status: int = 200) -> HttpResponse:
     context = {"form": FindPatientForm(), "not_found": not_found, "overdue": overdue(request.project), "word": WORD}
     return render(request, "intake/rights.html", context, status=status)
 
 
 @door("erase", of=Patient)
 @require_GET
-def rights_patient(request: HttpRequest) -> HttpResponse:
+def rights_patient(request: TargetRequest[Patient]) -> HttpResponse:
     """Show what can be done for one person; no identifier, no answer."""
     patient = request.target
     record(request.user, "patient.look", patient.key, project=request.project)
@@ -73,7 +73,7 @@ def rights_patient(request: HttpRequest) -> HttpResponse:
 
 @door("erase", of=Patient, recent=True)
 @require_GET
-def rights_access(request: HttpRequest) -> HttpResponse:
+def rights_access(request: TargetRequest[Patient]) -> HttpResponse:
     """Show everything that is held about one person; with values for owners, who answer for them."""
     patient = request.target
     way = [_rights(), ("Patient", reverse("rights_patient", args=[patient.key])), ("Access report", "")]
@@ -83,19 +83,19 @@ def rights_access(request: HttpRequest) -> HttpResponse:
 
 @door("erase", of=Patient, recent=True)
 @require_GET
-def rights_access_json(request: HttpRequest) -> HttpResponse:
+def rights_access_json(request: TargetRequest[Patient]) -> HttpResponse:
     """Send the same as a file."""
     return _json_file(_access(request), f"access-{request.target.key}.json")
 
 
-def _access(request: HttpRequest) -> dict[str, object]:
+def _access(request: TargetRequest[Patient]) -> dict[str, object]:
     record(request.user, "patient.access", request.target.key, project=request.project)
     return access_report(request.target, with_values=request.member.can("manage_data"))
 
 
 @door("erase", of=Patient, recent=True)
 @require_POST
-def rights_consent(request: HttpRequest) -> HttpResponse:
+def rights_consent(request: TargetRequest[Patient]) -> HttpResponse:
     """Note consent or its withdrawal."""
     form = ConsentForm(request.POST)
     if form.is_valid():
@@ -106,7 +106,7 @@ def rights_consent(request: HttpRequest) -> HttpResponse:
 
 @door("erase", of=Patient, recent=True)
 @require_POST
-def rights_erase(request: HttpRequest) -> HttpResponse:
+def rights_erase(request: TargetRequest[Patient]) -> HttpResponse:
     """Erase one person."""
     if request.POST.get("confirm_word", "").strip() != WORD:
         messages.error(request, f"Nothing was erased: type {WORD} to confirm.")
@@ -118,7 +118,7 @@ def rights_erase(request: HttpRequest) -> HttpResponse:
 
 @door("erase", recent=True)
 @require_POST
-def rights_purge(request: HttpRequest) -> HttpResponse:
+def rights_purge(request: ProjectRequest) -> HttpResponse:
     """Erase everybody of a project whose time is over."""
     if request.POST.get("confirm_word", "").strip() != WORD:
         messages.error(request, f"Nothing was erased: type {WORD} to confirm.")
@@ -130,7 +130,7 @@ def rights_purge(request: HttpRequest) -> HttpResponse:
 
 @door("erase")
 @require_GET
-def rights_processing(request: HttpRequest) -> HttpResponse:
+def rights_processing(request: ProjectRequest) -> HttpResponse:
     """Show the record of processing."""
     values = {
         "record": record_of_processing(request.project),
@@ -141,7 +141,7 @@ def rights_processing(request: HttpRequest) -> HttpResponse:
 
 @door("erase")
 @require_GET
-def rights_processing_json(request: HttpRequest) -> HttpResponse:
+def rights_processing_json(request: ProjectRequest) -> HttpResponse:
     """Send the record of processing as a file."""
     return _json_file(record_of_processing(request.project), f"processing-{request.project.key}.json")
 

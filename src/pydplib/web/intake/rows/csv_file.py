@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+
+from django.db.models import QuerySet
 
 from pydplib._csv_text import csv_pieces
 from pydplib.capture import Template
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.reporting.models import Report
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 _CHUNK = 500
 
 
-def csv_text(template: Template, reports: Any) -> Iterator[str]:
+def csv_text(template: Template, reports: QuerySet[Report]) -> Iterator[str]:
     """Yield the export piece by piece; memory stays small however many rows there are."""
     columns = value_columns(template)
     rows = reports.order_by("id").values_list("patient__pseudonym", "key", "version", "department", "values")

@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import mean, median
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import QuerySet
 
 from pydplib import plot
 from pydplib.capture import Template, show_value, to_schema
+from pydplib.plot import Figure
 from pydplib.schema import Category, Column
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 MOST_FILTERS = 8
 DEPARTMENT = "@department"
@@ -65,7 +66,7 @@ class ExactQuestion:
     unit: str = "reports"
     conditions: tuple[ExactCondition, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain values, for the session."""
         names = ("column", "low", "high", "chosen", "gaps")
         held = [{name: getattr(each, name) for name in names} for each in self.conditions]
@@ -164,7 +165,7 @@ def words_of(condition: ExactCondition, column: Column) -> str:
 
 def count(
     template: Template,
-    rows: Iterable[tuple[int, str, Mapping[str, Any]]],
+    rows: Iterable[tuple[int, str, Mapping[str, object]]],
     asked: ExactQuestion,
     columns: Mapping[str, Column],
 ) -> ExactCounts:
@@ -228,7 +229,7 @@ class Bars:
     column: Column
     labels: tuple[str, ...]
     edges: tuple[float, ...] = ()
-    places: Mapping[Any, int] = field(default_factory=dict)
+    places: Mapping[str | int | float, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, template: Template, name: str, columns: Mapping[str, Column]) -> Bars:
@@ -243,13 +244,13 @@ class Bars:
         labels = (*value_words(template, name, column), _OTHER)
         return cls(name=name, column=column, labels=labels, places=places)
 
-    def place(self, row: Mapping[str, Any]) -> int:
+    def place(self, row: Mapping[str, object]) -> int:
         """Return the bar of a row; -1 if it has no value, or one that the column cannot read."""
         value = row.get(self.name)
         if _is_gap(value):
             return -1
         if not self.edges:
-            return self.places.get(value, len(self.labels) - 1)
+            return self.places.get(cast("str | float", value), len(self.labels) - 1)
         number = _coded(self.column, value)
         if number is None:
             return -1
@@ -270,7 +271,9 @@ def value_words(template: Template, name: str, column: Column) -> list[str]:
     return [short if len(word) > _LONGEST_WORD else word for short, word in zip(written, words, strict=True)]
 
 
-def drawing(template: Template, found: ExactCounts, asked: ExactQuestion, columns: Mapping[str, Column]) -> Any:
+def drawing(
+    template: Template, found: ExactCounts, asked: ExactQuestion, columns: Mapping[str, Column]
+) -> tuple[Figure, list[str], list[list[object]]]:
     """Return the figure of counts, the heads of its table and the rows."""
     bars = Bars.of(template, asked.by, columns)
     title = bars.column.title or asked.by
@@ -302,7 +305,7 @@ def _read(column: Column, text: str) -> float | None:
         return None
 
 
-def _is_gap(value: Any) -> bool:
+def _is_gap(value: object) -> bool:
     """Return whether a cell holds no plain value."""
     return value is None or value == "" or isinstance(value, list | dict)
 
@@ -322,12 +325,12 @@ def _number(value: Any) -> list[float]:
         return []
 
 
-def _test(condition: ExactCondition, column: Column) -> Callable[[Mapping[str, Any]], bool]:
+def _test(condition: ExactCondition, column: Column) -> Callable[[Mapping[str, object]], bool]:
     """Return whether a row passes a filter; an end that cannot be read does not count."""
     low, high = _read(column, condition.low), _read(column, condition.high)
     chosen = {value for value in column.listed if column.write(value) in condition.chosen}
 
-    def holds(row: Mapping[str, Any]) -> bool:
+    def holds(row: Mapping[str, object]) -> bool:
         value = row.get(condition.column)
         if _is_gap(value):
             return condition.gaps != "without" and low is None and high is None and not chosen

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
@@ -15,7 +15,7 @@ from pydplib.capture.values import Unreadable, read_value
 from pydplib.web.patients.models import Patient
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.reporting.models import Report
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 PER_PAGE = 50
 FIRST_COLUMNS = 8
@@ -26,11 +26,11 @@ class RowFilter:
     """One condition on the rows: a field of the template and one of its possible values."""
 
     field: str
-    value: Any
+    value: object
 
 
-def signed_reports_for(project: Project, member: Member) -> Any:
-    """Return the signed reports that a member may look at: owners all, radiologists those of the own department."""
+def signed_reports_for(project: Project, member: Member) -> QuerySet[Report]:
+    """Return the signed reports that a member may look at: owners all, radiologists those of their own department."""
     found = Report.objects.filter(project=project, state=Report.State.SIGNED)
     if member.can("manage_data"):
         return found
@@ -65,20 +65,22 @@ def read_filter(questions: Mapping[str, Question], field: str, text: str) -> Row
     return None if value is None else RowFilter(field, value)
 
 
-def filtered(reports: Any, chosen: RowFilter | None, department: str = "") -> Any:
+def filtered(reports: QuerySet[Report], chosen: RowFilter | None, department: str = "") -> QuerySet[Report]:
     """Apply the filters."""
     if chosen is not None:
         reports = reports.annotate(cell=KeyTransform(chosen.field, "values")).filter(cell=chosen.value)
     return reports.filter(department=department) if department else reports
 
 
-def page_of(reports: Any, number: object) -> Page:  # type: ignore[type-arg]
+def page_of(reports: QuerySet[Report], number: str | None) -> Page[Report]:
     """Return one page of reports, newest first."""
     ordered = reports.select_related("patient").order_by("-signed", "-id")
     return Paginator(ordered, PER_PAGE).get_page(number)
 
 
-def rows_of(reports: Any, questions: Mapping[str, Question], columns: Sequence[str]) -> list[dict[str, Any]]:
+def rows_of(
+    reports: Iterable[Report], questions: Mapping[str, Question], columns: Sequence[str]
+) -> list[dict[str, object]]:
     """Return reports as rows for a table: each cell in words, with the class of its column."""
     shown = [(questions[name], _cell_class(questions[name])) for name in columns]
     return [
@@ -90,11 +92,11 @@ def rows_of(reports: Any, questions: Mapping[str, Question], columns: Sequence[s
     ]
 
 
-def cell_words(question: Question, value: Any) -> str:
+def cell_words(question: Question, value: object) -> str:
     """Return a cell as people read it, short."""
     if value is None:
         return ""
-    words = show_value(question, value)
+    words = show_value(question, cast("str | float", value))
     # Titles such as "4 (high: ...)" are for forms; a table has little room.
     return str(value) if question.kind == "choice" and len(words) > 30 else words
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -14,7 +16,7 @@ from pydplib.capture.plan import Node, Scope
 from pydplib.web.intake.imports.duplicates import day_field
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, TemplateVersion
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 
 @dataclass(slots=True)
@@ -88,7 +90,7 @@ def _measured(project: str, data_version: int, template: str) -> Quality:
     return measure(TemplateVersion.objects.get(key=template).template, rows)
 
 
-def measure(template: Template, rows: Any) -> Quality:
+def measure(template: Template, rows: Iterable[tuple[str, int, dt.datetime | None, Any, Any]]) -> Quality:
     """Go once through reports (key, patient, signed, answers, values) and note what is wrong with them."""
     found = Quality()
     columns = [template.question(name) for name in value_columns(template)]
@@ -131,7 +133,12 @@ class _QualityColumn(Walk):
 
 
 def _note(
-    each: FieldQuality, question: Question, clean: dict[str, Any], wrong: set[Any], asked: set[str], period: str
+    each: FieldQuality,
+    question: Question,
+    clean: dict[str, object],
+    wrong: set[str | int],
+    asked: set[str],
+    period: str,
 ) -> None:
     name = question.id
     if name in clean:
@@ -149,6 +156,10 @@ def _note(
         each.hidden += 1
 
 
-def _period(day: Any, signed: Any) -> str:
-    text = day if isinstance(day, str) and len(day) == 10 else signed.date().isoformat()
+def _period(day: object, signed: dt.datetime | None) -> str:
+    if isinstance(day, str) and len(day) == 10:
+        text = day
+    else:
+        assert signed is not None
+        text = signed.date().isoformat()
     return f"{text[:4]} Q{(int(text[5:7]) - 1) // 3 + 1}"

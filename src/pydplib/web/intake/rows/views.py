@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -27,14 +27,14 @@ from pydplib.web.intake.rows.lists import (
 from pydplib.web.intake.rows.quality import quality_of
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import identifiers_of
-from pydplib.web.projects.flows import check_flow_for
-from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.template_versions import value_columns
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.policy.flows import check_flow_for
+from pydplib.web.reporting.report_templates.versions import value_columns
 
 
 @door("see_raw")
 @require_GET
-def data(request: HttpRequest) -> HttpResponse:
+def data(request: ProjectRequest) -> HttpResponse:
     """Show signed reports as rows."""
     current = request.project.template_version
     if current is None:
@@ -72,21 +72,21 @@ def data(request: HttpRequest) -> HttpResponse:
 
 @door("see_raw", of=Patient)
 @require_GET
-def patient(request: HttpRequest) -> HttpResponse:
+def patient(request: TargetRequest[Patient]) -> HttpResponse:
     """Show one patient with all reports."""
     return _patient_page(request, {})
 
 
 @door("manage_data", of=Patient, recent=True)
 @require_POST
-def patient_identifiers(request: HttpRequest) -> HttpResponse:
+def patient_identifiers(request: TargetRequest[Patient]) -> HttpResponse:
     """Show what names a patient; asked for on purpose, with the password, and logged."""
     held = identifiers_of(request.target)
     record(request.user, "patient.identifiers", request.target.key, project=request.project, fields=len(held))
     return _patient_page(request, {"identifiers": held, "identifiers_shown": True})
 
 
-def _patient_page(request: HttpRequest, more: dict[str, Any]) -> HttpResponse:
+def _patient_page(request: TargetRequest[Patient], more: dict[str, Any]) -> HttpResponse:
     reports = reports_about(request.target, request.member)
     if not reports and not request.member.can("manage_data"):
         raise Http404
@@ -102,9 +102,10 @@ def _patient_page(request: HttpRequest, more: dict[str, Any]) -> HttpResponse:
         more["identifiers"] = [(titles.get(name, name), value) for name, value in more["identifiers"]]
     shown = []
     for report in reports:
+        assert report.signed is not None
         questions = questions_of(report.template.template)
         (row,) = rows_of([report], questions, list(questions))
-        cells = zip(questions.values(), row["cells"], strict=True)
+        cells = zip(questions.values(), cast("list[tuple[str, str]]", row["cells"]), strict=True)
         pairs = [(question.text, words) for question, (words, _) in cells if words]
         shown.append({"report": report, "title": f"Signed {date_format(report.signed, 'j F Y')}", "pairs": pairs})
     way = [("Data", reverse("data")), ("Patient", "")]
@@ -115,7 +116,7 @@ def _patient_page(request: HttpRequest, more: dict[str, Any]) -> HttpResponse:
 
 @door("manage_data", recent=True)
 @require_POST
-def data_export(request: HttpRequest) -> HttpResponse:
+def data_export(request: ProjectRequest) -> StreamingHttpResponse:
     """Send raw rows as CSV to an owner: password given again, allowed by the policy, logged."""
     current = request.project.template_version
     if current is None:
@@ -139,7 +140,7 @@ def data_export(request: HttpRequest) -> HttpResponse:
 
 @door("manage_data")
 @require_GET
-def quality(request: HttpRequest) -> HttpResponse:
+def quality(request: ProjectRequest) -> HttpResponse:
     """Show gaps, values outside the template, repeated reports and contradictions."""
     found = quality_of(request.project)
     record(request.user, "quality.look", request.project.key, project=request.project)

@@ -7,9 +7,8 @@ log; the audit line names columns, never values.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
@@ -31,7 +30,7 @@ from pydplib.web.intake.rows.exact import (
     without_condition,
     words_of,
 )
-from pydplib.web.projects.permissions import door
+from pydplib.web.projects.permissions import ProjectRequest, door
 
 _HELD = "exact_view"
 _LONGEST = 40
@@ -39,7 +38,7 @@ _LONGEST = 40
 
 @door("manage_data")
 @require_http_methods(["GET", "HEAD", "POST"])
-def exact_view(request: HttpRequest) -> HttpResponse:
+def exact_view(request: ProjectRequest) -> HttpResponse:
     """Show counts of the project's reports; a POST changes what is shown."""
     current = request.project.template_version
     if current is None:
@@ -71,7 +70,7 @@ def exact_view(request: HttpRequest) -> HttpResponse:
     return render(request, "intake/exact.html", context)
 
 
-def _changed(sent: Any, before: ExactQuestion, columns: Mapping[str, Column]) -> ExactQuestion:
+def _changed(sent: QueryDict, before: ExactQuestion, columns: Mapping[str, Column]) -> ExactQuestion:
     """Return what is asked after a form was sent."""
     if sent.get("do") == "clear":
         return ExactQuestion()
@@ -88,11 +87,11 @@ def _changed(sent: Any, before: ExactQuestion, columns: Mapping[str, Column]) ->
     said = {"by": sent.get("by", ""), "split": sent.get("split", ""), "unit": sent.get("unit", "")}
     asked = ExactQuestion.from_dict({**said, "conditions": conditions}, columns)
     if sent.get("remove") in columns:
-        asked = without_condition(asked, sent["remove"])
-    return with_condition(asked, sent["add"]) if sent.get("add") in columns else asked
+        asked = without_condition(asked, sent.get("remove", ""))
+    return with_condition(asked, sent.get("add", "")) if sent.get("add") in columns else asked
 
 
-def _filter(template: Template, place: int, condition: ExactCondition, column: Column) -> dict[str, Any]:
+def _filter(template: Template, place: int, condition: ExactCondition, column: Column) -> dict[str, object]:
     """Return a filter for the page: its inputs are those of the column's kind."""
     words = value_words(template, condition.column, column)
     return {

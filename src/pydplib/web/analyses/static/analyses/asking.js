@@ -14,6 +14,7 @@
     const price = document.getElementById("price");
     // The box itself stays: screen readers announce what changes in it.
     price.replaceChildren(...page.getElementById("price").childNodes);
+    document.getElementById("worth").replaceChildren(...page.getElementById("worth").childNodes);
     if (whole) form.replaceWith(page.querySelector("form.asking"));
     whole = false;
     const again = document.getElementById("id_title");
@@ -32,12 +33,26 @@
   };
 
   // The button pays for the question beside it: it waits while another one is on its way.
-  const hold = () => document.querySelectorAll("#price button").forEach((button) => { button.disabled = true; });
+  const hold = () => document.querySelectorAll("#price button.primary").forEach((button) => { button.disabled = true; });
+
+  // The slider says at once what a step costs and is worth: the page has brought all steps along.
+  const say = (slider) => {
+    const box = slider.closest("[data-precision]");
+    const step = box.querySelectorAll("[data-step]")[Number(slider.value)];
+    if (!step) return;
+    box.querySelectorAll("[data-said]").forEach((place) => { place.textContent = step.dataset[place.dataset.said]; });
+    const light = box.querySelector(".precision-said .badge");
+    light.className = light.className.replace(/\b(good|warning|danger|neutral)\b/, step.dataset.tone);
+    light.textContent = step.dataset.word;
+    box.querySelectorAll("[data-step]").forEach((other) => { other.toggleAttribute("aria-current", other === step); });
+    slider.setAttribute("aria-valuetext", `${step.dataset.margin}, ${step.dataset.points} points, ${step.dataset.word}`);
+  };
 
   const follow = (event) => {
     const control = event.target;
     const form = control.closest("form.asking");
     const kind = control.closest("[data-live]")?.dataset.live;
+    if (control.type === "range" && event.type === "input") say(control);
     if (!form || !kind || (event.type === "change") !== (kind === "form")) return;
     whole = whole || kind === "form";
     const mine = ++turn;

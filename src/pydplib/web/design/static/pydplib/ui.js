@@ -53,7 +53,7 @@
       const selection = window.getSelection();
       selection.removeAllRanges();
       selection.addRange(range);
-      if (status) status.textContent = "Marked; press Ctrl and C to copy.";
+      if (status) status.textContent = "Selected; use Ctrl+C to copy.";
       return;
     }
     button.classList.add("copied");
@@ -78,6 +78,33 @@
   });
   focusSummary(document);
   document.addEventListener("htmx:afterSettle", (event) => focusSummary(event.target));
+
+  // Search: Ctrl and K open it from everywhere, the arrows walk through what was found, Enter opens the first.
+  const search = document.getElementById("search");
+  if (search instanceof HTMLDialogElement) {
+    const words = search.querySelector("input[type=search]");
+    const links = () => [...search.querySelectorAll("#search-found a")];
+    document.addEventListener("keydown", (event) => {
+      if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        open(search);
+        words.focus();
+        words.select();
+      }
+    });
+    search.addEventListener("keydown", (event) => {
+      const all = links();
+      const at = all.indexOf(document.activeElement);
+      if (event.key === "ArrowDown" && at + 1 < all.length) all[at + 1].focus();
+      else if (event.key === "ArrowUp" && at >= 0) (at ? all[at - 1] : words).focus();
+      else if (event.key === "Enter" && event.target === words && words.value.trim() && search.dataset.for === words.value && all.length) all[0].click();
+      else return;
+      event.preventDefault();
+    });
+    // Which words the list belongs to: Enter must not open what an earlier word found.
+    search.addEventListener("htmx:beforeRequest", () => { search.dataset.asked = words.value; });
+    search.addEventListener("htmx:afterSwap", () => { search.dataset.for = search.dataset.asked; });
+  }
 
   // On paper nobody can unfold a table.
   window.addEventListener("beforeprint", () => document.querySelectorAll("details.twin").forEach((twin) => { twin.open = true; }));

@@ -1,0 +1,1 @@
+"""Signing in: password, second factor, known browsers, limits on tries, sessions."""

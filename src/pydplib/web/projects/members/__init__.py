@@ -1,0 +1,1 @@
+"""Members of a project: added, invited, changed, removed."""

@@ -1,0 +1,1 @@
+"""Requests for more: submitted, decided by one owner or two, applied."""

@@ -1,0 +1,1 @@
+"""The labelling queue: free texts, readers, agreement."""

@@ -1,0 +1,1 @@
+"""Templates of a project: their versions, the decision tree, example answers."""
