@@ -50,6 +50,9 @@ DECLARED_SHARE = Fraction(1, 2)
 STRONG = 180.0
 """Persons per standard deviation of a table with the whole budget beyond which a search is careless with choices."""
 
+MOST_MERGED = 0.7
+"""The largest factor of ``Settings.merge``: values are merged up to that many times the root of persons and noise."""
+
 _ROOT_STEPS = 10**12  # steps of the rational that is just below a square root
 
 
@@ -210,7 +213,7 @@ class Settings:
         return replace(
             self,
             rounds=rounds if self.rounds is None else self.rounds,
-            merge=(0.5 if weak else 0.7) if self.merge is None else self.merge,
+            merge=(0.5 if weak else MOST_MERGED) if self.merge is None else self.merge,
             choice=(Fraction(1, 5) if weak else Fraction(1, 10)) if self.choice is None else self.choice,
             stops=(Fraction(1, 20) if weak else Fraction(0)) if self.stops is None else self.stops,
         )

@@ -34,6 +34,7 @@ from pydplib.synthesis.mechanism import (
     CELLS_CAP,
     DECLARED_SHARE,
     FIRST_SHARE,
+    MOST_MERGED,
     Measured,
     Progress,
     Settings,
@@ -186,7 +187,7 @@ class SyntheticDesign:
         share = FIRST_SHARE if searching else share_without_search(width, self.relations)
 
         def variances(part: Fraction) -> list[float]:
-            return [self._column_variance(place, shape, part, each) for place in range(width)]
+            return [self._column_variance(place, shape, part, each, size) for place in range(width)]
 
         def distance(found: list[float]) -> float:
             tables = [NoisyTable((0,), np.zeros(cells), v) for cells, v in zip(shape, found, strict=True)]
@@ -200,17 +201,28 @@ class SyntheticDesign:
             columns = variances(self.budget * (1 - first) * share / width)
         known = size is not None and size >= 1
         moved = distance(columns) if known else None
-        cut = any(self.variables[place].column.is_ranged for columns in self.relations for place in columns)
+        alone = spending.variance(self.budget * (1 - first) * share / width)
+        named = {place for columns in self.relations for place in columns}
+        cut = any(self._may_merge(place, alone, each, size) for place in named)
         return ExpectedNoise(max(columns), each if declared else None, moved, searching or cut)
 
-    def _column_variance(self, place: int, shape: Sequence[int], part: Fraction, each: float) -> float:
+    def _may_merge(self, place: int, own: float, each: float, size: float | None) -> bool:
+        """Return whether bins of a column may be counted in groups within a relation, as the mechanism decides it."""
+        if not self.variables[place].column.is_ranged:
+            return False
+        return size is None or MOST_MERGED * math.sqrt(size * math.sqrt(each)) > math.sqrt(own)
+
+    def _column_variance(
+        self, place: int, shape: Sequence[int], part: Fraction, each: float, size: float | None
+    ) -> float:
         """Return the variance of one value of a column: counted by itself, or summed over a declared relation.
 
-        Bins may be counted in groups within a relation, which then says nothing about single ones.
+        A relation that counts bins in groups says nothing about single ones.
         """
         own = [self.spending.variance(part)]
-        whole = not self.variables[place].column.is_ranged
-        held = [columns for columns in self.relations if place in columns and whole]
+        held = [columns for columns in self.relations if place in columns]
+        if self._may_merge(place, own[0], each, size):
+            held = []
         return min(own + [each * math.prod(shape[c] for c in columns if c != place) for columns in held])
 
     def check_worth(self, size: float | None) -> tuple[str, ...]:
