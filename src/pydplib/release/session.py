@@ -43,7 +43,7 @@ from pydplib.release.facts import Facts, Purchase
 from pydplib.release.joint_purchases import Together, answer_from_tables, buy_tables, price_tables
 from pydplib.release.measured import GAUSSIAN_WORD, LEDGER_WORD
 from pydplib.release.measured_tables import MeasuredTables
-from pydplib.release.prices import WEIGHS, Accuracy, Agreement, Price, agree, delta_of, telling
+from pydplib.release.prices import LEAST, WEIGHS, Accuracy, Agreement, Price, agree, delta_of, telling
 from pydplib.release.public import check_epsilon
 from pydplib.release.records import RecordRelease, hand_over_records
 from pydplib.release.release import Release
@@ -153,6 +153,7 @@ class Session(Shown):
         self._limit_epsilon = None if limit_epsilon is None else check_epsilon(limit_epsilon)
         self._size_epsilon = None if size_epsilon is None else check_epsilon(size_epsilon)
         self._terms: Terms | None = None
+        self._is_settled = False
         if self.role is not None:
             check_use(self.role, "ask")
             self._terms = self.policy.terms(self.role, groups=self.groups, project=about, n=table.schema.size, on=today)
@@ -613,7 +614,19 @@ class Session(Shown):
     @property
     def cap(self) -> float | None:
         """The most epsilon of one question in this role; None for no cap."""
-        return None if self._terms is None else self._terms.epsilon_cap
+        return None if self._terms is None or self._is_settled else self._terms.epsilon_cap
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether this session makes what is paid already."""
+        return self._is_settled
+
+    def settle(self) -> None:
+        """Let go of today's cap for one release that the ledger has as paid: it is made as it was agreed, for nothing.
+
+        Which fields may go to the role is still today's policy.
+        """
+        self._is_settled = True
 
     @property
     def noise_factor(self) -> NoiseFactor | None:
@@ -656,6 +669,8 @@ class Session(Shown):
             return
         about, today = self.lineage, _today()
         source = FlowSource.of(self.table.schema, project=about, fields=fields, filters=filters)
+        if self._is_settled:  # what is paid asks whether the fields are open, not what they cost
+            label, epsilon = self.policy.label_of_epsilon(LEAST), LEAST
         audience, output = FlowAudience(self.role, self.groups), Output(label, epsilon=epsilon, synthetic=synthetic)
         check_flow(source, audience, output, self.purpose, policy=self.policy, on=today)
 
