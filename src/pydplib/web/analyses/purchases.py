@@ -91,7 +91,7 @@ def _ask(
     check_can_sign(project.hospital)
     with noting_refusals(user, project, place):
         read = {} if offer is None else {"snapshot": offer.snapshot, "policy": offer.policy}
-        session, snapshot = open_session(project, user, place, table=table, **read)
+        session, snapshot = open_session(project, user, place, table=table, open_late=True, **read)
     with session.table:
         with noting_refusals(user, project, place):
             noise, quoted = _settled(session, question, noise, needed=at_most is not None)
