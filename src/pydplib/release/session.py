@@ -100,6 +100,8 @@ class Session(Shown):
         show_data_set: Whether prices and ``remaining`` include what is left of the data set's own budget. It depends on
             what other recipients asked: a platform passes False for everybody but owners.
         preview: Prices only: no account is opened, nothing is written, and nothing is released.
+        open_late: Whether budgets are opened by the first payment, in its transaction, and not now: for platforms,
+            where every request is a session of its own.
 
     The ledger knows what was spent; what may be spent is the policy's, at every question: a lower budget binds at once.
     Without a role, more than the ledger was told last takes an act of the owner, ``ledger.change_limit(...)``.
@@ -131,6 +133,7 @@ class Session(Shown):
         limit_epsilon: float | None = None,
         show_data_set: bool = True,
         preview: bool = False,
+        open_late: bool = False,
     ) -> None:
         if not isinstance(table, Table):
             raise ParameterError("Session(table, ...) takes what dp.load returned: a table with its schema.")
@@ -164,7 +167,8 @@ class Session(Shown):
         self._unpaid: str | None = None
         self._keyed: tuple[Purchase, ReleaseKey] | None = None
         self._received: dict[str, Release] = {}
-        self._open(given, show_data_set, from_policy=role is not None)
+        self._unopened: dict[str | None, PureDP | ApproxDP] = {}
+        self._open(given, show_data_set, from_policy=role is not None, late=open_late)
 
     @property
     def lineage(self) -> str:
@@ -194,7 +198,8 @@ class Session(Shown):
         """The number of rows as far as it is known: declared, or bought by this recipient. Never the exact one."""
         if self.table.schema.size is not None:
             return float(self.table.schema.size)
-        purchase = self._size_question() if self._purse.has_spent else None
+        spent = self.recipient not in self._unopened and self._purse.has_spent
+        purchase = self._size_question() if spent else None
         if purchase is None:
             return None
         stored = self._stored(purchase)
@@ -694,7 +699,8 @@ class Session(Shown):
         return self._keyed[1]
 
     def _is_paid(self, key: ReleaseKey) -> bool:
-        return self.ledger.is_paid(key, recipient=self.recipient)
+        opened = self.recipient not in self._unopened  # nobody has paid without a budget
+        return opened and self.ledger.is_paid(key, recipient=self.recipient)
 
     def _answer(self, purchase: Purchase, agreed: Agreement | None = None) -> Release:
         """Pay, count, add noise, store; what was stored before is handed out again, and nobody looks."""
@@ -716,14 +722,15 @@ class Session(Shown):
         new = known or not self._is_paid(key)
         if new:
             self.check_may_release()
-            self._check_types(plans)
-            self._check_ready()
+            self._check_table(plans)
+        opens, self._unopened = self._unopened, {}
         try:
             return self.ledger.reserve(
                 key,
                 recipient=self.recipient,
                 role=self.role or UNSPECIFIED,
                 limits=self._purse.limits,
+                opens=opens,
                 look_first=not new,
             )
         except BudgetError as refusal:
@@ -745,8 +752,11 @@ class Session(Shown):
             )
         return found
 
-    def _check_types(self, plans: Iterable[Plan]) -> None:
-        """Raise before anything is paid if the stored types, which are public, cannot answer. No row is read."""
+    def _check_table(self, plans: Iterable[Plan]) -> None:
+        """Raise before anything is paid if the stored types, which are public, cannot answer. No row is read.
+
+        Or if the table is closed, gone, or not ours to read.
+        """
         try:
             for plan in plans:
                 self.table.engine.explain(plan)
@@ -754,9 +764,6 @@ class Session(Shown):
             raise
         except Exception:  # noqa: S110 - an engine that explains nothing may still answer
             pass
-
-    def _check_ready(self) -> None:
-        """Raise before anything is paid if the table is closed, gone, or not ours to read. No row is read."""
         try:
             self.table.check_ready()
         except EngineError as error:
@@ -801,7 +808,7 @@ class Session(Shown):
 
     # -- budgets ---------------------------------------------------------------------------------
 
-    def _open(self, budget: PureDP | ApproxDP | None, show_data_set: bool, *, from_policy: bool) -> None:
+    def _open(self, budget: PureDP | ApproxDP | None, show_data_set: bool, *, from_policy: bool, late: bool) -> None:
         if isinstance(budget, LocalDP) or (budget is not None and budget.relation != "add_remove"):
             raise ParameterError("A session's budget is PureDP(epsilon) or ApproxDP(epsilon, delta), add_remove.")
         terms = self._terms
@@ -826,7 +833,9 @@ class Session(Shown):
             wanted[None] = whole
         if own is not None and not known:
             wanted[self.recipient] = own
-        if wanted:
+        if late:
+            self._unopened = wanted
+        elif wanted:
             self.ledger.open_accounts(lineage=self.lineage, limits=wanted, role=self.role)
             self._opened |= {(name, "add_remove") for name in wanted}
 

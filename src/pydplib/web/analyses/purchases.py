@@ -91,7 +91,9 @@ def _ask(
     check_can_sign(project.hospital)
     with noting_refusals(user, project, place):
         pinned, policy = (None, None) if offer is None else (offer.snapshot, offer.policy)
-        session, snapshot = open_session(project, user, place, table=table, snapshot=pinned, policy=policy)
+        session, snapshot = open_session(
+            project, user, place, table=table, open_late=True, snapshot=pinned, policy=policy
+        )
     with session.table:
         with noting_refusals(user, project, place):
             noise, quoted = _settled(session, question, noise, needed=at_most is not None)

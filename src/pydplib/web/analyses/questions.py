@@ -165,10 +165,9 @@ def build_question(
         >>> build_question("count", own={"of": "persons"})
         Count(of='persons')
     """
-    known = offered_statistics()
-    if kind not in known:
-        raise QuestionError(f"Unknown question.{did_you_mean(kind, known)}")
-    shape: type[Question] = known[kind]
+    shape = STATISTICS.get(kind)
+    if shape is None or not shape.offered:
+        raise QuestionError(f"Unknown question.{did_you_mean(kind, offered_statistics())}")
     edges = dict(bins or {})
     if shape.about is not None and not field:
         raise QuestionError("Choose the field that the question is about.")
