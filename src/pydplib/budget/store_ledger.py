@@ -162,6 +162,10 @@ class StoreLedger(ABC):
             workflow.append(store, "limit", lineage, self._now(), recipient=recipient, details=details)
             return account
 
+    def words_for(self, recipient: str | None) -> str:
+        """Return what readers call a recipient; empty for its name."""
+        return ""
+
     def reserve(
         self,
         key: ReleaseKey,
@@ -197,7 +201,7 @@ class StoreLedger(ABC):
         with self._transaction() as store:
             outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), limits=limits)
         if isinstance(outcome, Refused):
-            raise workflow.to_error(outcome)
+            raise workflow.to_error(outcome, whose=self.words_for(outcome.recipient))
         return outcome
 
     def finish(self, reservation: Reservation, payload: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -161,6 +162,10 @@ class DatabaseLedger(StoreLedger):
         with self._snapshot() as store:
             return {digest: _known(store, digest).cost for digest in wanted}
 
+    def words_for(self, recipient: str | None) -> str:
+        """Return what readers call a recipient: accounts are named by random keys, which mean nothing to them."""
+        return "your organisation" if recipient and re.fullmatch("[0-9a-f]{16}", recipient) else ""
+
     def paid_by(self, recipient: str, digests: Iterable[str]) -> set[str]:
         """Return which of these releases a recipient has paid for."""
         found = rows.Payment.objects.filter(recipient=check_name("recipient", recipient), release__in=list(digests))
@@ -183,7 +188,7 @@ class DatabaseLedger(StoreLedger):
             key = _known(store, digest)
             outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), limits=limits)
         if isinstance(outcome, Refused):
-            raise workflow.to_error(outcome)
+            raise workflow.to_error(outcome, whose=self.words_for(outcome.recipient))
         return outcome
 
     def _check_head(self, store: DatabaseStore, name: str, known: Head | None) -> None:
