@@ -70,7 +70,7 @@ def test_picture_is_a_qr_code_of_the_text() -> None:
     """The drawn squares are those of the package's own matrix, with a quiet margin of four."""
     import segno
 
-    from pydplib.web.people.sign_in.qr import qr_code
+    from pydplib.web.people.sign_in.second_factor import qr_code
 
     text = "otpauth://totp/x?secret=ABC"
     drawn = {(int(x), int(y)) for x, y in re.findall(r"M(\d+) (\d+)h1v1h-1z", qr_code(text))}

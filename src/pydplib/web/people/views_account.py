@@ -23,7 +23,7 @@ from pydplib.web.people.permissions import SignedInRequest, is_demo_session, not
 from pydplib.web.people.sign_in import known_browsers, rate_limits
 from pydplib.web.people.sign_in import second_factor as factor
 from pydplib.web.people.sign_in import steps as sign_in
-from pydplib.web.people.sign_in.qr import qr_code
+from pydplib.web.people.sign_in.second_factor import qr_code
 from pydplib.web.people.sign_in.sessions import end_session as end_one
 from pydplib.web.people.sign_in.sessions import end_sessions, note_session, sessions_of
 from pydplib.web.people.views_entry import locked
