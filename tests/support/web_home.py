@@ -27,7 +27,7 @@ class WebHome:
     def python(self, code: str, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         """Run a script with Django set up, and wait."""
         return subprocess.run(
-            self.command(code, *arguments), env=self.environment, capture_output=True, text=True, timeout=120, **more
+            self.command(code, *arguments), env=self.environment, capture_output=True, text=True, timeout=600, **more
         )
 
     def start(self, code: str, *arguments: str, **more: Any) -> subprocess.Popen[str]:

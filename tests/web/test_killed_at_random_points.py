@@ -31,7 +31,8 @@ from pydplib.web.configuration import Configuration
 from pydplib.web.projects.models import Member
 from pydplib.web.exports import runs, files
 from pydplib.web.exports.models import Export
-from pydplib.web.intake import accepting, checking, snapshots
+from pydplib.web.intake import snapshots
+from pydplib.web.intake.imports import acceptance, blocks, dry_run
 from pydplib.web import uploads
 from pydplib.web.intake import jobs as intake_jobs
 from pydplib.web.intake.models import ImportBatch, Snapshot, SnapshotJob
@@ -41,7 +42,7 @@ from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 jobs.STALE = dt.timedelta(0)
-accepting.CHUNK = 5
+acceptance.CHUNK = blocks.CHUNK = 5
 runs.BACKGROUND = False
 COLUMNS = ["patient_id", "last_modified", "age", "year", "pca_no_pirads", "pirads"]
 ROWS = HOW_MANY
@@ -71,12 +72,12 @@ def act(kind, number):
         key = f"{number:016x}"
         lines = [",".join(COLUMNS)] + [
             f"N{number}-{i},2018-01-{1 + i:02d},{50 + i},2018,no,{1 + i % 5}" for i in range(ROWS)]
-        with uploads._private(uploads.path_of(key)) as out:
+        with uploads.private(uploads.path_of(key)) as out:
             out.write(("\\n".join(lines) + "\\n").encode())
         batch = ImportBatch.objects.create(key=key, project=project, template=project.templates.get(number=1),
             by=owner, format="csv", rows=ROWS, columns=COLUMNS, mapping=COLUMNS)
-        checking.check_rows(batch)
-        accepting.accept_batch(ImportBatch.objects.get(pk=batch.pk))
+        dry_run.check_rows(batch)
+        acceptance.accept_batch(ImportBatch.objects.get(pk=batch.pk))
     elif kind == "publish":
         intake_jobs.start_snapshot(project, owner, publishes=True)
     elif kind == "ask":
@@ -118,8 +119,8 @@ kind, number = sys.argv[1], int(sys.argv[2])
 before = {"reports": Report.objects.count()}
 for batch in ImportBatch.objects.exclude(state__in=ImportBatch.ENDED):
     if batch.state in ("uploaded", "checking"):
-        checking.check_rows(batch)
-    accepting.accept_batch(ImportBatch.objects.get(pk=batch.pk))
+        dry_run.check_rows(batch)
+    acceptance.accept_batch(ImportBatch.objects.get(pk=batch.pk))
 if kind == "import" and not ImportBatch.objects.filter(key=f"{number:016x}").exists():
     uploads.remove(f"{number:016x}")
     act(kind, number)

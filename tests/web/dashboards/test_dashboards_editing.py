@@ -64,6 +64,10 @@ def test_a_dashboard_from_new_to_published_by_the_pages(study: Any, browser: Any
         sent = {"agreed": bill.nano, "after": 0}
         assert owner.post(f"/dashboards/{dashboard.key}/publish", sent).status_code == 302, press
     assert dashboard.editions.count() == 1
+    assert not any("answered" in words for line in bill.lines for words in line.margins)
+    after = bill_for(dashboard)
+    assert not after.nano and {line.cost for line in after.lines} == {"already paid"}
+    assert all("Already answered" in line.margins[0] for line in after.lines), "expected margins are of other noise"
     seen = browser("collaborator").get(f"/dashboards/{dashboard.key}").content.decode()
     assert "Age by BPH" in seen
     actions = set(Line.objects.filter(subject=dashboard.key).values_list("action", flat=True))

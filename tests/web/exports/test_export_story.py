@@ -35,11 +35,14 @@ def test_owner_plans_step_by_step_and_partner_downloads(study: Any, partner: Any
     from pydplib.web.exports.models import Export
 
     owner, project, tara = study.client, study.project, partner()
+    first = owner.get("/anonymize/new").content.decode()
+    assert "Who may receive it" in first and "may get statistics with much noise at most" in first, "said at once"
     answer = owner.post("/anonymize/new", {"title": "Scores", "source": "published", "rows": "latest"})
     export = Export.objects.get()
     assert answer.url == f"/anonymize/{export.key}/fields"
     page = owner.get(answer.url).content.decode()
     assert "Quasi-identifier" in page and "Person" in page and CANARY not in page
+    assert "Who may receive it" in page and "Nobody may receive" in page
     fields = {name: FEW.get(name, "drop") for name, _ in export.plan["fields"]}
     answer = owner.post(answer.url, fields)
     assert answer.url == f"/anonymize/{export.key}/models"

@@ -15,14 +15,16 @@ from pydplib.capture import builtin
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web import jobs
-from pydplib.web.intake import accepting, checking, erasing, recording, snapshots
+from pydplib.web.intake import snapshots
+from pydplib.web.intake.imports import acceptance, blocks, dry_run, records
+from pydplib.web.intake.rights import erasure
 from pydplib.web import uploads
 from pydplib.web.intake.models import ImportBatch, Snapshot
 from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Project, project_key
 from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
-accepting.CHUNK = 50
+acceptance.CHUNK = blocks.CHUNK = 50
 jobs.STALE = dt.timedelta(0)
 
 def die_at(number, function):
@@ -57,7 +59,7 @@ batch = ImportBatch.objects.create(project=project, template=version, by=ada, fo
 with uploads.path_of(batch.key).open("w") as out:
     for each in [dict.fromkeys(rows[0]), *rows]:
         out.write(",".join(str(each[name] if each[name] is not None else name) for name in rows[0]) + "\\n")
-checking.check_rows(batch)
+dry_run.check_rows(batch)
 print(json.dumps([batch.key, project.key]))
 """
 )
@@ -81,18 +83,18 @@ print(json.dumps({
 """
 
 KILL_IMPORT = {
-    "before the first write": "accepting.write_reports = die",
+    "before the first write": "acceptance.write_reports = die",
     # Each chunk inserts reports, then their versions.
-    "between reports and their versions": "recording.insert_many = die_at(4, recording.insert_many)",
+    "between reports and their versions": "records.insert_many = die_at(4, records.insert_many)",
     "before the commit of a chunk": """
-write = accepting.write_reports
+write = acceptance.write_reports
 def written(*args, **more):
     write(*args, **more)
     die()
-accepting.write_reports = written""",
-    "after the commit of a chunk": "accepting._ready = die_at(3, accepting._ready)",
-    "before the last transaction": "accepting._show = die",
-    "inside the last transaction": "accepting.new_data_version = die",
+acceptance.write_reports = written""",
+    "after the commit of a chunk": "acceptance._ready = die_at(3, acceptance._ready)",
+    "before the last transaction": "acceptance._show = die",
+    "inside the last transaction": "acceptance.new_data_version = die",
     "after the last transaction": "uploads.remove = die",
 }
 
@@ -109,7 +111,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Steps]:
 def test_import_killed_is_whole_or_unseen_and_can_be_resumed(run: Steps, point: str) -> None:
     key, _ = run(SET_UP_IMPORT)
     run(
-        KILL_IMPORT[point], "accepting.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,), killed=True
+        KILL_IMPORT[point],
+        "acceptance.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))",
+        args=(key,),
+        killed=True,
     )
     after = run(STATE, args=(key,))
     assert after["chain"]
@@ -119,7 +124,7 @@ def test_import_killed_is_whole_or_unseen_and_can_be_resumed(run: Steps, point: 
     else:
         assert (after["seen"], after["state"], after["data_version"], after["accepted"]) == (0, "accepting", 0, 0)
         assert after["staged"] == after["versions"]
-        run("accepting.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
+        run("acceptance.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
     end = run(STATE, args=(key,))
     assert end == {
         "state": "accepted", "seen": ROWS - 1, "staged": 0, "versions": ROWS - 1, "patients": ROWS - 1,
@@ -131,16 +136,19 @@ def test_import_killed_is_whole_or_unseen_and_can_be_resumed(run: Steps, point: 
 def test_import_killed_can_be_discarded_without_a_trace(run: Steps, point: str) -> None:
     key, _ = run(SET_UP_IMPORT)
     run(
-        KILL_IMPORT[point], "accepting.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,), killed=True
-    )
-    # Discarding is killed too, and taken up again.
-    run(
-        "accepting._unused = die_at(2, accepting._unused)",
-        "accepting.discard_batch(ImportBatch.objects.get(key=sys.argv[1]))",
+        KILL_IMPORT[point],
+        "acceptance.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))",
         args=(key,),
         killed=True,
     )
-    run("accepting.discard_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
+    # Discarding is killed too, and taken up again.
+    run(
+        "acceptance._unused = die_at(2, acceptance._unused)",
+        "acceptance.discard_batch(ImportBatch.objects.get(key=sys.argv[1]))",
+        args=(key,),
+        killed=True,
+    )
+    run("acceptance.discard_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
     assert run(STATE, args=(key,)) == {
         "state": "discarded", "seen": 0, "staged": 0, "versions": 0, "patients": 0,
         "people": 0, "data_version": 0, "accepted": 0, "file": False, "chain": True,
@@ -150,14 +158,14 @@ def test_import_killed_can_be_discarded_without_a_trace(run: Steps, point: str) 
 @pytest.mark.parametrize("point", ["inside the first transaction", "between two chunks"])
 def test_taking_an_import_back_is_not_begun_or_can_be_finished(run: Steps, point: str) -> None:
     key, _ = run(SET_UP_IMPORT)
-    run("accepting.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
+    run("acceptance.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
     kills = {
-        "inside the first transaction": "accepting.new_data_version = die",
-        "between two chunks": "accepting._unused = die_at(2, accepting._unused)",
+        "inside the first transaction": "acceptance.new_data_version = die",
+        "between two chunks": "acceptance._unused = die_at(2, acceptance._unused)",
     }
     undo = """
 batch = ImportBatch.objects.get(key=sys.argv[1])
-accepting.discard_batch(batch, accepting.claim_undo(batch, actor=batch.by))"""
+acceptance.discard_batch(batch, acceptance.claim_undo(batch, actor=batch.by))"""
     run(kills[point], undo, args=(key,), killed=True)
     after = run(STATE, args=(key,))
     if point == "inside the first transaction":
@@ -165,7 +173,7 @@ accepting.discard_batch(batch, accepting.claim_undo(batch, actor=batch.by))"""
         run(undo, args=(key,))
     else:
         assert (after["state"], after["seen"]) == ("discarding", 0), "nobody sees a part of it"
-        run("accepting.discard_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
+        run("acceptance.discard_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
     end = run(STATE, args=(key,))
     assert (end["state"], end["seen"], end["staged"], end["versions"], end["patients"]) == ("discarded", 0, 0, 0, 0)
     assert end["chain"] and end["data_version"] == 2
@@ -174,10 +182,10 @@ accepting.discard_batch(batch, accepting.claim_undo(batch, actor=batch.by))"""
 SET_UP_ERASURE = (
     SET_UP
     + """
-recording.accept_rows(project, version, [row(i % 30) | {"last_modified": f"2018-0{1 + i // 30}-01"} for i in range(60)],
+records.accept_rows(project, version, [row(i % 30) | {"last_modified": f"2018-0{1 + i // 30}-01"} for i in range(60)],
     actor=ada)
 snapshots.publish(snapshots.make_snapshot(project, actor=ada), actor=ada)
-patient = erasing.look_up(project, "P3")
+patient = erasure.look_up(project, "P3")
 print(json.dumps([project.key, patient.key, patient.pseudonym]))
 """
 )
@@ -206,15 +214,15 @@ print(json.dumps({
 @pytest.mark.parametrize(
     ("point", "patch", "is_erased"),
     [
-        ("before the first write", "erasing.forget = die", False),
+        ("before the first write", "erasure.forget = die", False),
         ("between the new snapshot and the deletion", "Patient.delete = die", False),
-        ("inside the transaction, after all writes", "erasing.new_data_version = die", False),
+        ("inside the transaction, after all writes", "erasure.new_data_version = die", False),
         ("before the old files are deleted", "import pathlib; pathlib.Path.unlink = die", True),
     ],
 )
 def test_erasure_killed_is_whole_or_not_at_all(run: Steps, point: str, patch: str, is_erased: bool) -> None:
     args = tuple(run(SET_UP_ERASURE))
-    erase = "erasing.erase(Patient.objects.get(key=sys.argv[2]), actor='system')"
+    erase = "erasure.erase(Patient.objects.get(key=sys.argv[2]), actor='system')"
     run(patch, erase, args=args, killed=True)
     after = run(ERASURE_STATE, args=args)
     assert after["chain"]
@@ -259,7 +267,7 @@ def grown(run: Steps, step: str, few: int, many: int, planted: str = "") -> floa
     work = """
 def accept(batch):
     ImportBatch.objects.filter(pk=batch.pk).update(state="checked")
-    accepting.accept_batch(batch)
+    acceptance.accept_batch(batch)
 def at(count):
     STEP(big(count))
     return peak()
@@ -271,13 +279,13 @@ print(json.dumps([at(FEW), at(MANY)]))
     return float(large - small)
 
 
-@pytest.mark.parametrize(("step", "few", "many"), [("checking.check_rows", 1000, 15000), ("accept", 500, 4000)])
+@pytest.mark.parametrize(("step", "few", "many"), [("dry_run.check_rows", 1000, 15000), ("accept", 500, 4000)])
 def test_memory_of_an_import_does_not_grow_with_its_rows(run: Steps, step: str, few: int, many: int) -> None:
     assert grown(run, step, few, many) < 15
 
 
 def test_memory_test_notices_rows_that_are_held(run: Steps) -> None:
-    assert grown(run, "checking.check_rows", 1000, 15000, "checking.CHUNK = 10**9") > 15
+    assert grown(run, "dry_run.check_rows", 1000, 15000, "blocks.CHUNK = 10**9") > 15
 
 
 IN_THE_BACKGROUND = """
@@ -285,7 +293,7 @@ import time
 from pydplib.web.intake import jobs as imports
 imports.INLINE_ROWS = 0
 batch = ImportBatch.objects.get(key=sys.argv[1])
-imports.start(accepting.accept_batch, batch, take=accepting.claim_accept)
+imports.start(acceptance.accept_batch, batch, take=acceptance.claim_accept)
 seen = set()
 for _ in range(2400):
     batch.refresh_from_db()
@@ -309,10 +317,10 @@ def test_step_that_fails_says_so_without_quoting_data_and_can_be_resumed(run: St
 import logging
 def fail(*args, **more):
     raise ValueError("ZZCANARY-7731")
-accepting._show = fail
+acceptance._show = fail
 """
     state, problem, worker, _ = run(planted, IN_THE_BACKGROUND, args=(key,))
     assert (state, worker) == ("accepting", "") and "our side" in problem and "CANARY" not in problem
     assert run(STATE, args=(key,))["seen"] == 0
-    run("accepting.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
+    run("acceptance.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
     assert run(STATE, args=(key,))["seen"] == ROWS - 1

@@ -1,4 +1,4 @@
-"""What the dry run read is used once more when it fits, and never when it does not."""
+"""What the dry run kept of the rows is used once more when it fits, and never when it does not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from imported_files import agreed
 
 from pydplib.web import uploads
 from pydplib.web.intake.imports import row_store
-from pydplib.web.intake.imports import rows as reading
+from pydplib.web.intake.imports.duplicates import Duplicates
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.patients.models import Patient
 from pydplib.web.reporting.models import Report, ReportVersion
@@ -50,12 +50,12 @@ def written() -> list[tuple[Any, ...]]:
     return [*reports, *texts]
 
 
-def test_accepting_reads_no_cell_again_and_writes_the_same(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accepting_makes_no_pseudonym_again_and_writes_the_same(checked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, batch = checked
     path = row_store.path_of(batch.key)
     assert path.exists() and path.stat().st_mode & 0o077 == 0, "as private as the upload"
     with monkeypatch.context() as patch:
-        patch.setattr(reading.Reader, "rows", lambda self: pytest.fail("the rows are read again"))
+        patch.setattr(Duplicates, "_keyed", lambda *more: pytest.fail("pseudonyms are made again"))
         owner.post(f"/import/{batch.key}/accept", agreed(batch))
     batch.refresh_from_db()
     assert (batch.state, batch.good) == ("accepted", 5) and not list(path.parent.iterdir())
@@ -76,7 +76,7 @@ def test_what_does_not_fit_is_read_again_with_the_same_result(
         batch.refresh_from_db()
     else:
         monkeypatch.setattr(row_store, "__version__", "0.0.0")
-    assert row_store.kept_rows(batch) is None
+    assert not row_store.KeptKeys(batch).fits
     owner.post(f"/import/{batch.key}/accept", agreed(batch))
     batch.refresh_from_db()
     assert (batch.state, batch.good) == ("accepted", 5)

@@ -68,6 +68,14 @@ def test_looking_at_a_project_makes_it_the_current_one(member, project, hospital
     assert client.session["project"] == project.key
 
 
+def test_pages_of_a_project_are_headed_by_their_own_names(member, project) -> None:
+    owner = member("owner")
+    pages = {"/policy": "Policy", "/requests": "Requests", "/access": "What you get"}
+    for address, heading in (pages | {f"/projects/{project.key}/members": "Members"}).items():
+        page = owner.get(address).content.decode()
+        assert f"<h1>{heading}</h1>" in page and project.name in page, address
+
+
 def test_data_versions_and_snapshots_are_for_owners(member, project, template) -> None:
     page = f"/projects/{project.key}"
     assert "Data version" in member("owner").get(page).content.decode()

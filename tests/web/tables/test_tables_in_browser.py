@@ -170,6 +170,6 @@ def test_owner_adds_a_table_from_a_file(served: Any, open_page: Any, tmp_path: P
         page.get_by_text("Download these rows").click()
     assert "somebody else" in Path(saved.value.path()).read_text()
     page.get_by_role("button", name="Take in").click()
-    page.get_by_text("2 rows of 2 patients were taken in.").wait_for()
+    page.get_by_text("2 rows of 2 patients were imported.").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert not page.heard

@@ -74,6 +74,7 @@ class BillLine:
             bought first.
         problem: Why it cannot be published; empty if it can.
         in_page: Whether its tables are bought together with those of other figures.
+        page_is_paid: Whether these were bought already.
     """
 
     figure: Figure
@@ -82,6 +83,7 @@ class BillLine:
     prices: tuple[Price, ...] | None = ()
     problem: str = ""
     in_page: bool = False
+    page_is_paid: bool = False
 
     @property
     def nano(self) -> int:
@@ -93,6 +95,8 @@ class BillLine:
         """The accuracy to expect, in words."""
         if self.problem or self.prices is None or self.figure.kind == Kind.PAPER:
             return ()
+        if self.prices and (self.page_is_paid if self.in_page else all(price.free for price in self.prices)):
+            return ("Already answered: the figure shows the margins of its answers.",)
         words = tuple(dict.fromkeys(price.margin_words for price in self.prices))
         return words or ("Drawn from the same answers as above.",)
 
@@ -104,7 +108,7 @@ class BillLine:
         if self.prices is None:
             return "after counting"
         if self.in_page:
-            return "in the price of the page"
+            return "already paid" if self.page_is_paid else "in the price of the page"
         return f"ε {show_nano(self.nano)}" if self.nano else "already paid"
 
     @property
@@ -242,7 +246,8 @@ def bill_for(dashboard: Dashboard) -> Bill:
     page = None if needs_size or any(line.problem for line in lines) else _page(lines, session)
     if page is not None:
         together = _names(page.questions, schema)
-        lines = tuple(replace(line, in_page=_is_in(line.figure, together, schema)) for line in lines)
+        paid = page.price.free
+        lines = tuple(replace(line, in_page=_is_in(line.figure, together, schema), page_is_paid=paid) for line in lines)
     costs = [price.cost for line in lines for price in line.prices or () if not price.free and not line.in_page]
     costs += [] if page is None or page.price.free else [page.price.cost]
     return Bill(

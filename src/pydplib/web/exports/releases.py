@@ -65,10 +65,15 @@ def audiences_of(project: Project) -> list[str]:
 
 def choices_of(export: Export) -> list[AudienceChoice]:
     """Return every audience with the policy's answer for this export."""
-    members = list(export.project.members.all())
+    return recipients_of(export.project, export.columns)
+
+
+def recipients_of(project: Project, fields: Iterable[str] = ()) -> list[AudienceChoice]:
+    """Return every audience with the policy's answer for an anonymized table of these fields."""
+    members, leaving = list(project.members.all()), list(fields)
     found = []
-    for name in audiences_of(export.project):
-        decision = decision_for(export, place_for(name))
+    for name in audiences_of(project):
+        decision = _flow(project, place_for(name), leaving)
         people = sum(_is_in(member.role, member.groups, [name]) for member in members)
         found.append(AudienceChoice(name, audience_words(name), decision.allow, plain(decision.reason), people))
     return found
@@ -76,8 +81,11 @@ def choices_of(export: Export) -> list[AudienceChoice]:
 
 def decision_for(export: Export, place: Member) -> Decision:
     """Ask the policy whether the export may go to somebody, by the policy of today."""
-    project = export.project
-    return flow_for(project, place, LABEL, purpose=project.purpose, fields=export.columns)
+    return _flow(export.project, place, export.columns)
+
+
+def _flow(project: Project, place: Member, fields: Iterable[str]) -> Decision:
+    return flow_for(project, place, LABEL, purpose=project.purpose, fields=fields)
 
 
 def concerns(export: Export, place: Member) -> bool:

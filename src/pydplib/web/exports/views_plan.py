@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from pydplib.web.exports import runs, trees
 from pydplib.web.exports.forms import FieldsForm, ModelsForm, NewExportForm, TreeUploadForm
 from pydplib.web.exports.models import Export
 from pydplib.web.exports.plans import ExportPlan, check_plan
+from pydplib.web.exports.releases import recipients_of
 from pydplib.web.exports.runs import begin, store_plan
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_snapshot, table_of_group
@@ -63,9 +65,16 @@ def export_new(request: ProjectRequest) -> HttpResponse:
         "form": form,
         "steps": STEPS,
         "has_template": has_template,
+        **_recipients(request.project, ()),
         "breadcrumb": [("Anonymize", f"/anonymize?project={request.project.key}"), ("New export", "")],
     }
     return render(request, "exports/new.html", values, status=422 if form.is_bound else 200)
+
+
+def _recipients(project: Project, fields: Sequence[str]) -> dict[str, object]:
+    """Return who may receive the table: said before the work, not after it."""
+    recipients = recipients_of(project, fields)
+    return {"recipients": recipients, "somebody": any(each.allowed for each in recipients)}
 
 
 def _groups(project: Project) -> dict[str, str]:
@@ -99,6 +108,7 @@ def export_fields(request: TargetRequest[Export]) -> HttpResponse:
         "export": export,
         "form": form,
         "offered": [(bound, "quasi_identifier" if label == "quasi" else label) for bound, label in offered],
+        **_recipients(export.project, plan.columns),
         "never": list(dict.fromkeys([*(titles[name] for name in schema.columns if name not in form.fields), *kept])),
         "steps": STEPS,
         "breadcrumb": crumbs(export, "Fields"),
