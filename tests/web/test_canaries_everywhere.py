@@ -18,7 +18,7 @@ from canary_world import ROLES, TAG, Planted, canary, plant
 
 TABLE: dict[str, dict[str, Any]] = tomllib.loads((Path(__file__).parent / "addresses.toml").read_text("utf-8"))
 DOWNLOADS = {
-    "analyses/<str:key>/download/<str:kind>": ("csv", "json", "receipt"),
+    "analyses/<str:key>/download/<str:kind>": ("csv", "parquet", "json", "receipt", "py", "ipynb"),
     "anonymize/<str:key>/download/<str:kind>": ("csv", "parquet", "xlsx"),
     "synthetic/<str:key>/download/<str:kind>": ("csv", "json", "copies", "xlsx"),
     "audit/export/<str:kind>": ("csv", "json", "jsonl"),

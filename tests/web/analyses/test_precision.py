@@ -73,7 +73,12 @@ def test_the_step_that_was_chosen_is_what_is_paid(sized: Any, tara: Any, pay: An
     untouched = tara.get("/analyses/new", {**MEAN, "precision": "3", "proposed": "3"}).content.decode()
     assert "would not be useful" not in untouched, "a place that nobody chose follows the question"
     assert pay(tara, **MEAN, precision="7").status_code == 302
-    assert rows.Account.objects.get(recipient=tara.user.hospital.key).nano_epsilon == round(steps[7].epsilon * 1e9)
+    spent = rows.Account.objects.get(recipient=tara.user.hospital.key).nano_epsilon
+    assert spent == round(steps[7].epsilon * 1e9)
+    assert release_of(Analysis.objects.get()).epsilon == steps[7].epsilon
+    place_alone = {**MEAN, "accuracy": "slider", "precision": "2", "agreed": "900000000"}
+    assert tara.post("/analyses/new", place_alone).status_code == 422, "a place is no price"
+    assert rows.Account.objects.get(recipient=tara.user.hospital.key).nano_epsilon == spent
 
 
 def test_lights_come_from_counts_that_were_paid_for_and_from_nobody_elses(sized: Any, tara: Any, partner: Any) -> None:
@@ -151,6 +156,18 @@ def test_a_try_reads_no_data_pays_nothing_and_is_marked(sized: Any, tara: Any, m
 def test_a_try_of_a_closed_field_is_refused(sized: Any, tara: Any) -> None:
     sized.project.rules.filter(audience="third_party").update(fields=["pirads"], filters=["year"])
     assert tara.get("/analyses/try", MEAN).status_code == 422
+
+
+def test_a_try_on_a_bought_table_is_about_its_rows_alone(study: Any) -> None:
+    from pydplib.web.analyses.trials import TrialTable, try_out
+
+    schema = dp.Schema.from_json(study.project.snapshots.get().schema)
+    rows = {"age": [40] * 3_000 + [80] * 3_000, "bph": [True] * 3_000 + [False] * 3_000}
+    bought = TrialTable("k", "Synthetic table of Age, BPH", rows)
+    release = try_out(dp.Mean("age", by="bph"), schema, 2.0, size=None, table=bought)
+    assert dict(zip(release.keys, map(round, release.values), strict=True)) == {(False,): 80, (True,): 40}
+    with pytest.raises(dp.errors.QuestionError):
+        try_out(dp.Mean("age", by="pirads"), schema, 2.0, size=None, table=bought)
 
 
 # -- does the conclusion survive? --------------------------------------------------------------------

@@ -399,14 +399,10 @@ class QuestionForm(forms.Form):
         """Whether the accuracy is set by the slider."""
         return self.data["accuracy"] == SLIDER
 
-    def chosen_step(self, *, exactly: bool) -> int | None:
-        """Return the place of the slider; none where nobody moved it from the place that was proposed.
-
-        Args:
-            exactly: Whether this is the question that is paid for: then the place is what it is.
-        """
+    def chosen_step(self) -> int | None:
+        """Return the place of the slider; none where nobody moved it from the place that was proposed."""
         chosen: int | None = self.cleaned_data.get("precision")
-        return None if not exactly and chosen == self.cleaned_data.get("proposed") else chosen
+        return None if chosen == self.cleaned_data.get("proposed") else chosen
 
     def set_step(self, place: int, epsilon: float, *, proposed: bool) -> None:
         """Settle the accuracy: the step of the slider and what it costs."""
@@ -508,5 +504,14 @@ class QuestionForm(forms.Form):
 
     @property
     def sent(self) -> list[tuple[str, str]]:
-        """All fields as name and value, to be sent once more when the question is paid for."""
-        return [(name, value) for name in self.fields for value in self.data.getlist(name)]
+        """All fields as name and value, to be sent once more when the question is paid for.
+
+        A step of the slider is sent as what it costs: where the steps lie may change before somebody pays.
+        """
+        if self.has_slider and self.noise.epsilon is not None:
+            settled = {"accuracy": "epsilon", "epsilon": repr(self.noise.epsilon)}
+        else:
+            settled = {}
+        left_out = {"accuracy", "precision", "proposed"} if settled else set()
+        kept = [(name, value) for name in self.fields if name not in left_out for value in self.data.getlist(name)]
+        return [*kept, *settled.items()]

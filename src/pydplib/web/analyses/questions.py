@@ -255,6 +255,8 @@ def title_of(question: Mapping[str, Any], titles: Mapping[str, str]) -> str:
         return f"{len(question['questions'])} tables together: " + "; ".join(
             title_of(one, titles) for one in question["questions"]
         )
+    if ask == "rows_per_person":
+        return "How many people have how many records"
     if ask == "synthesize":
         names = [entry["column"] for entry in question["columns"]]
         return f"Synthetic table of {', '.join(titles.get(name, name) for name in names)}"

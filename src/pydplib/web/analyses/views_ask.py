@@ -113,7 +113,8 @@ def _pay(request: ProjectRequest, offer: Offer) -> HttpResponse:
     # Signs that cannot be printed go: a database refuses some of them, and it is paid by then.
     words = ("".join(filter(str.isprintable, word)) for word in request.POST.get("title", "").split())
     title = " ".join(filter(None, words))[:120]
-    if form.is_valid() and form.question is not None:
+    # The button sends what a step of the slider costs; a place alone is no price, and is shown again.
+    if form.is_valid() and form.question is not None and not form.has_slider:
         try:
             made = ask(
                 request.project,
@@ -146,7 +147,7 @@ def _not_paid(request: ProjectRequest, form: QuestionForm, refusal: PydplibError
     price: Price | None = values["price"]
     if price is None:
         return render(request, "analyses/new.html", values, status=403 if values["denied"] else 422)
-    if price.total > _agreed(request.POST):
+    if price.total > _agreed(request.POST) or form.has_slider:
         values["changed"] = True
         return render(request, "analyses/new.html", values, status=422)
     assert refusal is not None, "a form that has a price has a question, and it was asked"
@@ -195,7 +196,7 @@ def _offered(request: ProjectRequest, form: QuestionForm, question: Question) ->
     session, snapshot = open_session(request.project, request.user, request.member, preview=True, table=table)
     facts = Facts.of(question, session.table.schema)
     counts = counted_groups(request.project, session.recipient, snapshot.key, question, facts)
-    chosen = form.chosen_step(exactly=request.method == "POST") if form.has_slider else 0
+    chosen = form.chosen_step() if form.has_slider else 0
     ladder = ladder_of(session, question, chosen=chosen, counts=counts)
     if form.has_slider:
         form.set_step(ladder.chosen, ladder.step.epsilon, proposed=chosen is None)
