@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django import forms
 
 from pydplib.web.auditlog.log import recorded
@@ -21,8 +23,10 @@ class PreferenceForm(forms.ModelForm):  # type: ignore[type-arg]
             "webhook": "The operator chose where that is. It learns your user name, and that something waits.",
         }
 
-    def __init__(self, *args: object, mail: bool, webhook: bool, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, data: Mapping[str, object] | None, *, instance: NoticePreference, mail: bool, webhook: bool
+    ) -> None:
+        super().__init__(data, instance=instance)
         if not mail:
             del self.fields["mail"]
         if not webhook:
