@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import cast
 
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -80,7 +79,8 @@ def counts_for(project: Project, place: Member, user: User) -> dict[str, int]:
     if not asked:
         return {}
     columns = {f"{name}_{number}": _counted(rows) for name, all_ in asked.items() for number, rows in enumerate(all_)}
-    row = cast("Mapping[str, int]", Project.objects.filter(pk=project.pk).order_by().values(**columns).get())
+    counted = Project.objects.filter(pk=project.pk).order_by().annotate(**columns).values_list(*columns).get()
+    row: dict[str, int] = dict(zip(columns, counted, strict=True))
     return {name: sum(row[f"{name}_{number}"] for number in range(len(all_))) for name, all_ in asked.items()}
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import TypeVar
 
-from django.db.models import F, Model, QuerySet
-from django.db.models.expressions import Combinable
+from django.db.models import Expression, F, Model, QuerySet
 from django.http import QueryDict
 from django.template.context import Context
 
@@ -26,7 +25,7 @@ class Sorting:
         asked: What the address says.
     """
 
-    columns: Mapping[str, str | Combinable]
+    columns: Mapping[str, str | Expression]
     default: str
     asked: str = ""
 
@@ -47,7 +46,7 @@ class Sorting:
     def apply(self, rows: QuerySet[M]) -> QuerySet[M]:
         """Return the rows in order; those without a value come last, and ties by the newest first."""
         by = self.columns[self.name]
-        key = F(by) if isinstance(by, str) else cast("F", by)
+        key: F | Expression = F(by) if isinstance(by, str) else by
         return rows.order_by(key.desc(nulls_last=True) if self.is_down else key.asc(nulls_last=True), "-pk")
 
 
@@ -57,7 +56,7 @@ def sort_head(context: Context, sorting: Sorting, name: str, label: str, kind: s
     chosen = sorting.name == name
     # A column that is new begins where readers look first: at A, or at the latest.
     descends = not sorting.is_down if chosen else sorting.default == f"-{name}"
-    query = request.GET.copy() if request is not None else QueryDict(mutable=True)
+    query = QueryDict(mutable=True) if request is None else request.GET.copy()
     query["sort"] = f"-{name}" if descends else name
     query.pop("page", None)
     address = f"?{query.urlencode()}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django import forms
 
 from pydplib.web.auditlog.log import recorded
-from pydplib.web.design.forms import Posted
 from pydplib.web.notices.models import Notice, NoticePreference
 from pydplib.web.people.models import User
 
@@ -22,7 +23,9 @@ class PreferenceForm(forms.ModelForm):  # type: ignore[type-arg]
             "webhook": "The operator chose where that is. It learns your user name, and that something waits.",
         }
 
-    def __init__(self, data: Posted = None, *, instance: NoticePreference, mail: bool, webhook: bool) -> None:
+    def __init__(
+        self, data: Mapping[str, object] | None, *, instance: NoticePreference, mail: bool, webhook: bool
+    ) -> None:
         super().__init__(data, instance=instance)
         if not mail:
             del self.fields["mail"]

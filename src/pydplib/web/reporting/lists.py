@@ -7,8 +7,7 @@ import re
 from collections.abc import Mapping
 
 from django import forms
-from django.db.models import Q, QuerySet
-from django.db.models.expressions import Combinable
+from django.db.models import Expression, Q, QuerySet
 from django.db.models.fields.json import KeyTransform
 from django.http import Http404, QueryDict
 
@@ -81,7 +80,7 @@ def sorting_of(asked: str, question: Question | None) -> Sorting:
         asked: What the address says: ``author``, ``-changed`` ...
         question: The question whose answer stands for a report, if there is one.
     """
-    columns: dict[str, str | Combinable] = {
+    columns: dict[str, str | Expression] = {
         "changed": "changed",
         "state": "state",
         "author": "author__username",
