@@ -53,7 +53,7 @@ check: $(VENV)/.ready-dev ## Style, types and the layers of the architecture.
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-docs: $(VENV)-docs/.ready ## Build the documentation site into site/, without network, in an environment of its own.
+docs: $(VENV)-docs/.ready ## Build the documentation site into site/, in an environment of its own.
 	@NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build -q && echo "Written: site (open site/index.html)"
 
 man: $(VENV)/.ready-dev ## Write the manual page build/pydplib.1 from the help of every command.

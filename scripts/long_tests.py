@@ -193,8 +193,11 @@ def run(part: Part, seconds: float | None) -> Outcome:
 
     def show() -> None:
         assert process.stdout is not None
+        after = 0  # lines since the cut; the first ends what stood there before: a test that had begun
         for line in process.stdout:
-            if outcome.word != "cut" and outcome.read(line.rstrip("\n")):
+            after += outcome.word == "cut"
+            heard = outcome if after <= 1 else Outcome(part)  # what the interrupt itself does to tests does not count
+            if heard.read(line.rstrip("\n")):
                 print(line, end="", flush=True)
 
     reader = threading.Thread(target=show, daemon=True)

@@ -123,7 +123,8 @@ DIED = """
 import json, os, signal, sys, threading
 sys.path.insert(0, sys.argv[1])
 from pydplib.web import jobs
-from pydplib.web.intake import checking, jobs as intake_jobs
+from pydplib.web.intake import jobs as intake_jobs
+from pydplib.web.intake.imports import dry_run
 from pydplib.web import uploads
 from pydplib.web.intake.models import ImportBatch
 from pydplib.web.people.models import User
@@ -133,7 +134,7 @@ columns = ["patient_id", "age"]
 batch = ImportBatch.objects.create(project=project, template=project.templates.get(number=1), format="csv",
     by=User.objects.get(username="olivia"), rows=9999, columns=columns, mapping=columns)
 threading.Thread.start = lambda self: os.kill(os.getpid(), signal.SIGKILL)
-intake_jobs.start(checking.check_rows, batch, take=checking.claim_check)
+intake_jobs.start(dry_run.check_rows, batch, take=dry_run.claim_check)
 """
 
 LOOK = """

@@ -100,12 +100,13 @@ class Ledger(Protocol):
         recipient: str,
         role: str,
         limits: Limits | None = None,
+        opens: Mapping[str | None, PureDP | ApproxDP | LocalDP] | None = None,
         look_first: bool = True,
     ) -> Reservation:
         """Find or pay for a release; raises ``BudgetError`` with asked and left.
 
-        ``limits`` are those of the policy of the day; they bind in the same transaction. ``look_first`` looks for a
-        stored answer before the write lock is taken.
+        ``limits`` are those of the policy of the day; they bind in the same transaction, in which ``opens``
+        opens budgets first. ``look_first`` looks for a stored answer before the write lock is taken.
         """
         ...
 

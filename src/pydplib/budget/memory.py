@@ -96,9 +96,9 @@ class MemoryStore:
             if entry.lineage == lineage and (recipient is None or entry.recipient == recipient):
                 yield entry
 
-    def accounts(self) -> Iterator[Account]:
-        """Return all accounts."""
-        yield from self.by_account.values()
+    def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> Iterator[Account]:
+        """Return the accounts, all of them or one lineage's or recipient's."""
+        return (account for account in self.by_account.values() if account.is_of(lineage, recipient))
 
     def releases(self) -> Iterator[StoredRelease]:
         """Return all releases."""

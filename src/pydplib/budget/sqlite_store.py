@@ -218,10 +218,12 @@ class SqliteStore:
             for row in cursor:
                 yield Entry.from_body(*row)
 
-    def accounts(self) -> Iterator[Account]:
-        """Return all accounts."""
+    def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> Iterator[Account]:
+        """Return the accounts, all of them or one lineage's or recipient's."""
         for row in self._db.execute(f"SELECT {_ACCOUNT} FROM accounts ORDER BY lineage, recipient, relation"):  # noqa: S608
-            yield _account(row)
+            account = _account(row)
+            if account.is_of(lineage, recipient):
+                yield account
 
     def releases(self) -> Iterator[StoredRelease]:
         """Return all releases."""

@@ -29,6 +29,10 @@ class Account:
     state: State
     version: int = 0
 
+    def is_of(self, lineage: str | None, recipient: str | None) -> bool:
+        """Tell whether it is one of a lineage and of a recipient, where they are named."""
+        return lineage in (None, self.lineage) and recipient in (None, self.recipient)
+
     def sums(self, limit: Limit) -> dict[str, Any]:
         """Return sums and version as plain values, and the limit they were within: the next debit compares."""
         return {"limit": limit.to_dict(), "spent": self.state.to_dict(), "version": self.version}
@@ -119,8 +123,8 @@ class Store(Protocol):
         """Return the entries of a lineage, or of one recipient in it, the last one first; read as they are taken."""
         ...
 
-    def accounts(self) -> Iterable[Account]:
-        """Return all accounts."""
+    def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> Iterable[Account]:
+        """Return the accounts, all of them or one lineage's or recipient's."""
         ...
 
     def releases(self) -> Iterable[StoredRelease]:

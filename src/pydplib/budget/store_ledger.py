@@ -78,8 +78,10 @@ class StoreLedger(ABC):
             delta_conversion: The part of delta for the zCDP conversion; by default one half.
             role: The recipient's role, for the record; a session without one takes it over (``role_of``).
         """
+        if role is not None:
+            check_name("role", role)
         wanted = Limit.of(limit, delta_conversion=delta_conversion)
-        return self._open_all(lineage, [(recipient, wanted, role)])[0]
+        return self._open_all([(*_who(lineage, recipient), wanted, role)])[0]
 
     def open_accounts(
         self, *, lineage: str, limits: Mapping[str | None, PureDP | ApproxDP | LocalDP], role: str | None = None
@@ -91,23 +93,35 @@ class StoreLedger(ABC):
             limits: Whose budget -> its limit, in the order in which they are entered.
             role: The role of the recipients, for the record.
         """
-        wanted = {whose: Limit.of(limit) for whose, limit in limits.items()}
-        return self._open_all(lineage, [(who, limit, role if who else None) for who, limit in wanted.items()])
+        return self._open_all(self._wanted(lineage, limits, role))
 
-    def _open_all(self, lineage: str, wanted: Iterable[tuple[str | None, Limit, str | None]]) -> list[Account]:
-        named = []
-        for recipient, limit, role in wanted:
-            if role is not None:
-                check_name("role", role)
-            named.append((*_who(lineage, recipient), limit, role))
+    @staticmethod
+    def _wanted(
+        lineage: str, limits: Mapping[str | None, PureDP | ApproxDP | LocalDP], role: str | None
+    ) -> list[tuple[str, str | None, Limit, str | None]]:
+        if role is not None:
+            check_name("role", role)
+        return [(*_who(lineage, who), Limit.of(limit), role if who else None) for who, limit in limits.items()]
+
+    def _open_all(self, wanted: Iterable[tuple[str, str | None, Limit, str | None]]) -> list[Account]:
         name = self.name
         with self._transaction() as store:
-            return [self._open_one(store, name, *each) for each in named]
+            return [self._open_one(store, name, *each) for each in wanted]
 
     def _open_one(
-        self, store: Store, name: str, lineage: str, recipient: str | None, wanted: Limit, role: str | None
+        self,
+        store: Store,
+        name: str,
+        lineage: str,
+        recipient: str | None,
+        wanted: Limit,
+        role: str | None,
+        *,
+        again: bool = False,
     ) -> Account:
         found = store.get_account(lineage, recipient, wanted.relation)
+        if found is not None and again:
+            return found
         if found is not None:
             last = last_limit(store, lineage, recipient, wanted.relation)
             if last == wanted:
@@ -162,6 +176,10 @@ class StoreLedger(ABC):
             workflow.append(store, "limit", lineage, self._now(), recipient=recipient, details=details)
             return account
 
+    def words_for(self, recipient: str | None) -> str:
+        """Return what readers call a recipient; empty for its name."""
+        return ""
+
     def reserve(
         self,
         key: ReleaseKey,
@@ -169,6 +187,7 @@ class StoreLedger(ABC):
         recipient: str,
         role: str,
         limits: Limits | None = None,
+        opens: Mapping[str | None, PureDP | ApproxDP | LocalDP] | None = None,
         look_first: bool = True,
     ) -> Reservation:
         """Find or pay for a release: the debit is stored before a row is read.
@@ -180,6 +199,7 @@ class StoreLedger(ABC):
             limits: What may be spent by the policy of the day. It is compared with the sums in the transaction of the
                 debit, so that parallel debits never exceed it, and written into the entry. Without it, the limits
                 that the ledger was told last.
+            opens: Budgets that are opened with it, in the same transaction; as for ``open_accounts``.
             look_first: Whether to look for a stored answer before the write lock is taken; no need for a caller who
                 has looked just now.
 
@@ -194,10 +214,14 @@ class StoreLedger(ABC):
                 found = workflow.find(store, key, recipient=recipient, role=role)
         if found is not None:
             return found
+        new = self._wanted(key.lineage, opens or {}, role)
+        name = self.name if new else ""
         with self._transaction() as store:
+            for each in new:
+                self._open_one(store, name, *each, again=True)
             outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), limits=limits)
         if isinstance(outcome, Refused):
-            raise workflow.to_error(outcome)
+            raise workflow.to_error(outcome, whose=self.words_for(outcome.recipient))
         return outcome
 
     def finish(self, reservation: Reservation, payload: bytes) -> bytes:
@@ -321,12 +345,7 @@ class StoreLedger(ABC):
         """Return what was spent of the budgets, of all or of one lineage or recipient."""
         lineage, recipient = _spelled("lineage", lineage), _spelled("recipient", recipient)
         with self._snapshot() as store:
-            return [
-                account
-                for account in store.accounts()
-                if (lineage is None or account.lineage == lineage)
-                and (recipient is None or account.recipient == recipient)
-            ]
+            return list(store.accounts(lineage=lineage, recipient=recipient))
 
     def entries(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Entry]:
         """Return the entries in order, of all or of one lineage or recipient."""

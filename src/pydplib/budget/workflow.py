@@ -267,11 +267,17 @@ _GAUSSIAN = (
 )
 
 
-def to_error(refused: Refused) -> BudgetError:
-    """Return the error of a refusal: asked and left, but of the lineage's account never what is left."""
+def to_error(refused: Refused, *, whose: str = "") -> BudgetError:
+    """Return the error of a refusal: asked and left, but of the lineage's account never what is left.
+
+    Args:
+        refused: The refusal.
+        whose: What readers call the recipient; its name if left out.
+    """
     asked = str(refused.cost)
+    whose = whose or f"'{refused.recipient}'"
     if refused.refusal is None:
-        whose = "the data set" if refused.recipient is None else f"'{refused.recipient}'"
+        whose = "the data set" if refused.recipient is None else whose
         return BudgetError(
             f"No budget is open for {whose} under the '{refused.cost.relation}' relation: asked {asked}. "
             "Nothing was spent. The owner opens one with open_account().",
@@ -293,7 +299,7 @@ def to_error(refused: Refused) -> BudgetError:
     is_gaussian = refused.cost.nano_epsilon is None and refused.cost.nano_rho is not None
     hint = _GAUSSIAN if is_gaussian and why == "epsilon" else ""
     return BudgetError(
-        f"The budget of '{refused.recipient}' cannot pay for this question{now} ({_REASONS[why]}): asked {asked}, "
+        f"The budget of {whose} cannot pay for this question{now} ({_REASONS[why]}): asked {asked}, "
         f"left {left}. Nothing was spent. Ask for less, repeat an earlier question (free), or ask the owner "
         f"for a larger budget.{hint}",
         asked=asked,

@@ -73,7 +73,7 @@ class Writer:
     def part(self, part: TemplatePart, clean: Answers) -> str | None:
         """Return the text of a part of the report: of a section, or the sentence of a question.
 
-        None if that speaks of other answers. ``join_parts`` makes a report of them.
+        None if that is about other answers. ``join_parts`` makes a report of them.
 
         Args:
             part: One of ``Evaluator.parts``.

@@ -33,8 +33,10 @@ def column_names(schema: Schema) -> dict[str, str]:
 def check_present(schema: Schema, stored: Iterable[str]) -> None:
     """Refuse a table that lacks declared columns, and name all of them. Names are public, cells are not."""
     stored = list(stored)
-    whose = person_column(stored) if looks_like_names(stored) else None
     missing = [name for name in dict.fromkeys([*schema.stored, schema.person]) if name and name not in stored]
+    if not missing:
+        return
+    whose = person_column(stored) if looks_like_names(stored) else None
     if len(missing) == 1:
         (name,) = missing
         hint = f" Did you mean '{whose}'?" if name == schema.person and whose else column_hint(name, stored)

@@ -89,11 +89,11 @@ def from_file(
         if Path(path).suffix.lower() in (".parquet", ".pq"):
             pattern = file_or_pattern(path)
             names = guarded("DuckDB", lambda: parquet_names(connection, pattern), opening=True)
-            for found in names:
-                check_unique(schema, found)
             # Parquet statistics know no NaN; without this, DuckDB leaves out the test for it.
             source = parquet_source(pattern, options="can_have_nan=true")
-            execute, stamp = _tolerant(connection, source, path, schema)
+            for found in names:
+                check_unique(schema, found)
+            execute, stamp = _tolerant(connection, source, path, pattern, schema)
         elif Path(path).suffix.lower() == ".xlsx":
             source = _sheet(connection, Path(path), sheet, schema, options or CsvOptions())
         elif is_ndjson(path):
@@ -135,7 +135,7 @@ def file_stamp(connection: Any, pattern: str) -> Hashable | None:
 
 
 def _tolerant(
-    connection: Any, source: str, path: str, schema: Schema
+    connection: Any, source: str, path: str, pattern: str, schema: Schema
 ) -> tuple[Callable[[str], Any], Callable[[], Hashable | None]]:
     """Return how statements run on Parquet: where it lies or, once a cell was found that DuckDB cannot read, on a copy.
 
@@ -146,7 +146,6 @@ def _tolerant(
         What runs a statement, and the stamp of what it reads.
     """
     copy: list[str] = []
-    pattern = file_or_pattern(path)
 
     def execute(statement: str) -> Any:
         if not copy:

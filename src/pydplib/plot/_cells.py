@@ -66,6 +66,8 @@ def heatmap(
         bars = np.broadcast_to(np.asarray(margins, dtype=float), cells.shape)
         spread, more = " ± %{customdata:,.3~g} (95 %)", {"customdata": np.vectorize(_up)(bars).tolist()}
         faint = cells <= bars
+        if (faint | np.isnan(cells)).all():  # an empty picture would say nothing: the caption has the margin
+            faint = np.zeros(cells.shape, dtype=bool)
     fig.add_trace(
         go.Heatmap(
             x=texts(x),

@@ -108,7 +108,7 @@ def _curves(release: Any, title: str, caption: str) -> Figure:
     words = [found for found in release.findings if found.p is not None]
     fig.update_layout(
         showlegend=rows > 1,
-        legend={"traceorder": "normal"},
+        legend={"traceorder": "normal", "title": {"text": f"{release.axes[0].title or release.axes[0].name}: "}},
         yaxis={"domain": [under / inside, 1], "range": [0, 1.02], "anchor": "x"},
         xaxis={
             "title": {"text": f"{times.title or times.name}{unit}"},
@@ -136,11 +136,19 @@ def _curves(release: Any, title: str, caption: str) -> Figure:
     return fig
 
 
+def _full_label(axis: Any, key: Any) -> str:
+    """Return the label of a group; yes and no say of what."""
+    label = str(axis.label(key))
+    return f"{axis.title or axis.name}: {label}" if isinstance(key, bool) else label
+
+
 def _forest(release: Any, title: str, caption: str) -> Figure:
     """Draw estimates and intervals one under the other, with the numbers on the right."""
     caption = "\n".join([*(note for note in release.notes if note.startswith(COMPARED_WITH)), caption])
     ratio = release.statistic in ("odds ratio", "risk ratio", "logistic")
-    labels = [", ".join(axis.label(part) for axis, part in zip(release.axes, key, strict=True)) for key in release.keys]
+    labels = [
+        ", ".join(_full_label(axis, part) for axis, part in zip(release.axes, key, strict=True)) for key in release.keys
+    ]
     labels = [label or release.statistic for label in labels]
     values = np.asarray(release.values, dtype=float)
     known = [end for end in (*(release.population_low or ()), *(release.population_high or ())) if end]

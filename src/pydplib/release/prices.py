@@ -45,7 +45,8 @@ _MATCHING = (
     "The noise factor is about the whole table. How many rows meet the conditions is not public: with fewer rows "
     "the noise weighs more."
 )
-_LEAST = 1e-6  # within any cap: asks what is open, not what it costs
+LEAST = 1e-6
+"""An epsilon within any cap: asks what is open, not what it costs."""
 
 WEIGHS = (
     "After many small questions or Gaussian noise, which add up to less than their sum, a large one takes more of the "
@@ -418,7 +419,7 @@ def _by_noise_factor(session: Session, facts: Facts, factor: NoiseFactor, *, buy
 
 def _check_open(session: Session, facts: Facts, label: OutputLabel) -> None:
     """Raise if no answer of this label may mention these fields: before a number of rows is bought for it."""
-    session.check_fields(facts.question.fields, label, _LEAST, facts.question.filters)
+    session.check_fields(facts.question.fields, label, LEAST, facts.question.filters)
 
 
 def _known_size(session: Session, *, buy: bool) -> tuple[float | None, tuple[str, ...]]:

@@ -43,7 +43,7 @@ from pydplib.release.facts import Facts, Purchase
 from pydplib.release.joint_purchases import Together, answer_from_tables, buy_tables, price_tables
 from pydplib.release.measured import GAUSSIAN_WORD, LEDGER_WORD
 from pydplib.release.measured_tables import MeasuredTables
-from pydplib.release.prices import WEIGHS, Accuracy, Agreement, Price, agree, delta_of, telling
+from pydplib.release.prices import LEAST, WEIGHS, Accuracy, Agreement, Price, agree, delta_of, telling
 from pydplib.release.public import check_epsilon
 from pydplib.release.records import RecordRelease, hand_over_records
 from pydplib.release.release import Release
@@ -100,6 +100,8 @@ class Session(Shown):
         show_data_set: Whether prices and ``remaining`` include what is left of the data set's own budget. It depends on
             what other recipients asked: a platform passes False for everybody but owners.
         preview: Prices only: no account is opened, nothing is written, and nothing is released.
+        open_late: Whether budgets are opened by the first payment, in its transaction, and not now: for platforms,
+            where every request is a session of its own.
 
     The ledger knows what was spent; what may be spent is the policy's, at every question: a lower budget binds at once.
     Without a role, more than the ledger was told last takes an act of the owner, ``ledger.change_limit(...)``.
@@ -131,6 +133,7 @@ class Session(Shown):
         limit_epsilon: float | None = None,
         show_data_set: bool = True,
         preview: bool = False,
+        open_late: bool = False,
     ) -> None:
         if not isinstance(table, Table):
             raise ParameterError("Session(table, ...) takes what dp.load returned: a table with its schema.")
@@ -153,6 +156,7 @@ class Session(Shown):
         self._limit_epsilon = None if limit_epsilon is None else check_epsilon(limit_epsilon)
         self._size_epsilon = None if size_epsilon is None else check_epsilon(size_epsilon)
         self._terms: Terms | None = None
+        self._is_settled = False
         if self.role is not None:
             check_use(self.role, "ask")
             self._terms = self.policy.terms(self.role, groups=self.groups, project=about, n=table.schema.size, on=today)
@@ -163,7 +167,8 @@ class Session(Shown):
         self._unpaid: str | None = None
         self._keyed: tuple[Purchase, ReleaseKey] | None = None
         self._received: dict[str, Release] = {}
-        self._open(given, show_data_set, from_policy=role is not None)
+        self._unopened: dict[str | None, PureDP | ApproxDP] = {}
+        self._open(given, show_data_set, from_policy=role is not None, late=open_late)
 
     @property
     def lineage(self) -> str:
@@ -193,7 +198,8 @@ class Session(Shown):
         """The number of rows as far as it is known: declared, or bought by this recipient. Never the exact one."""
         if self.table.schema.size is not None:
             return float(self.table.schema.size)
-        purchase = self._size_question() if self._purse.has_spent else None
+        spent = self.recipient not in self._unopened and self._purse.has_spent
+        purchase = self._size_question() if spent else None
         if purchase is None:
             return None
         stored = self._stored(purchase)
@@ -613,7 +619,19 @@ class Session(Shown):
     @property
     def cap(self) -> float | None:
         """The most epsilon of one question in this role; None for no cap."""
-        return None if self._terms is None else self._terms.epsilon_cap
+        return None if self._terms is None or self._is_settled else self._terms.epsilon_cap
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether this session makes what is paid already."""
+        return self._is_settled
+
+    def settle(self) -> None:
+        """Let go of today's cap for one release that the ledger has as paid: it is made as it was agreed, for nothing.
+
+        Which fields may go to the role is still today's policy.
+        """
+        self._is_settled = True
 
     @property
     def noise_factor(self) -> NoiseFactor | None:
@@ -656,6 +674,8 @@ class Session(Shown):
             return
         about, today = self.lineage, _today()
         source = FlowSource.of(self.table.schema, project=about, fields=fields, filters=filters)
+        if self._is_settled:  # what is paid asks whether the fields are open, not what they cost
+            label, epsilon = self.policy.label_of_epsilon(LEAST), LEAST
         audience, output = FlowAudience(self.role, self.groups), Output(label, epsilon=epsilon, synthetic=synthetic)
         check_flow(source, audience, output, self.purpose, policy=self.policy, on=today)
 
@@ -679,7 +699,8 @@ class Session(Shown):
         return self._keyed[1]
 
     def _is_paid(self, key: ReleaseKey) -> bool:
-        return self.ledger.is_paid(key, recipient=self.recipient)
+        opened = self.recipient not in self._unopened  # nobody has paid without a budget
+        return opened and self.ledger.is_paid(key, recipient=self.recipient)
 
     def _answer(self, purchase: Purchase, agreed: Agreement | None = None) -> Release:
         """Pay, count, add noise, store; what was stored before is handed out again, and nobody looks."""
@@ -701,14 +722,15 @@ class Session(Shown):
         new = known or not self._is_paid(key)
         if new:
             self.check_may_release()
-            self._check_types(plans)
-            self._check_ready()
+            self._check_table(plans)
+        opens, self._unopened = self._unopened, {}
         try:
             return self.ledger.reserve(
                 key,
                 recipient=self.recipient,
                 role=self.role or UNSPECIFIED,
                 limits=self._purse.limits,
+                opens=opens,
                 look_first=not new,
             )
         except BudgetError as refusal:
@@ -730,8 +752,11 @@ class Session(Shown):
             )
         return found
 
-    def _check_types(self, plans: Iterable[Plan]) -> None:
-        """Raise before anything is paid if the stored types, which are public, cannot answer. No row is read."""
+    def _check_table(self, plans: Iterable[Plan]) -> None:
+        """Raise before anything is paid if the stored types, which are public, cannot answer. No row is read.
+
+        Or if the table is closed, gone, or not ours to read.
+        """
         try:
             for plan in plans:
                 self.table.engine.explain(plan)
@@ -739,9 +764,6 @@ class Session(Shown):
             raise
         except Exception:  # noqa: S110 - an engine that explains nothing may still answer
             pass
-
-    def _check_ready(self) -> None:
-        """Raise before anything is paid if the table is closed, gone, or not ours to read. No row is read."""
         try:
             self.table.check_ready()
         except EngineError as error:
@@ -786,7 +808,7 @@ class Session(Shown):
 
     # -- budgets ---------------------------------------------------------------------------------
 
-    def _open(self, budget: PureDP | ApproxDP | None, show_data_set: bool, *, from_policy: bool) -> None:
+    def _open(self, budget: PureDP | ApproxDP | None, show_data_set: bool, *, from_policy: bool, late: bool) -> None:
         if isinstance(budget, LocalDP) or (budget is not None and budget.relation != "add_remove"):
             raise ParameterError("A session's budget is PureDP(epsilon) or ApproxDP(epsilon, delta), add_remove.")
         terms = self._terms
@@ -811,7 +833,9 @@ class Session(Shown):
             wanted[None] = whole
         if own is not None and not known:
             wanted[self.recipient] = own
-        if wanted:
+        if late:
+            self._unopened = wanted
+        elif wanted:
             self.ledger.open_accounts(lineage=self.lineage, limits=wanted, role=self.role)
             self._opened |= {(name, "add_remove") for name in wanted}
 

@@ -50,6 +50,9 @@ DECLARED_SHARE = Fraction(1, 2)
 STRONG = 180.0
 """Persons per standard deviation of a table with the whole budget beyond which a search is careless with choices."""
 
+MOST_MERGED = 0.7
+"""The largest factor of ``Settings.merge``: values are merged up to that many times the root of persons and noise."""
+
 _ROOT_STEPS = 10**12  # steps of the rational that is just below a square root
 
 
@@ -210,7 +213,7 @@ class Settings:
         return replace(
             self,
             rounds=rounds if self.rounds is None else self.rounds,
-            merge=(0.5 if weak else 0.7) if self.merge is None else self.merge,
+            merge=(0.5 if weak else MOST_MERGED) if self.merge is None else self.merge,
             choice=(Fraction(1, 5) if weak else Fraction(1, 10)) if self.choice is None else self.choice,
             stops=(Fraction(1, 20) if weak else Fraction(0)) if self.stops is None else self.stops,
         )
@@ -282,6 +285,20 @@ def measure(
     return run.measure([tuple(sorted(r)) for r in relations], possible or {})
 
 
+def share_without_search(width: int, declared: Sequence[Columns]) -> Fraction:
+    """Return the part of the columns where nothing is searched for: half of an equal share for those left out."""
+    if not declared:
+        return Fraction(1)
+    alone = width - len({column for columns in declared for column in columns})
+    return max(Fraction(1, 20), Fraction(alone, 2 * (alone + len(declared))))
+
+
+def share_in_search(distance: float) -> Fraction:
+    """Return the part of the columns in a search, given their expected distance at ``FIRST_SHARE``."""
+    wanted = FIRST_SHARE * Fraction(distance / COLUMN_GOAL) ** 2
+    return max(FIRST_SHARE, min(LAST_SHARE, wanted.limit_denominator(1000)))
+
+
 @dataclass
 class _Run:
     counter: Counter
@@ -299,7 +316,7 @@ class _Run:
         # What was declared comes first: columns and search share what it leaves.
         first = DECLARED_SHARE if searching and declared else Fraction(0)
         rest = spending.total * (1 - first)
-        share = FIRST_SHARE if searching else self._share_without_search(declared)
+        share = FIRST_SHARE if searching else share_without_search(len(shape), declared)
         self._measure_columns(rest * share)
         total = self._total()
         signal = total / math.sqrt(spending.variance(rest))
@@ -387,15 +404,7 @@ class _Run:
 
     def _column_share(self, total: float) -> Fraction:
         """Return the part of the budget that brings the columns to their goal, within bounds."""
-        wanted = FIRST_SHARE * Fraction(self._expected_distance(total) / COLUMN_GOAL) ** 2
-        return max(FIRST_SHARE, min(LAST_SHARE, wanted.limit_denominator(1000)))
-
-    def _share_without_search(self, declared: Sequence[Columns]) -> Fraction:
-        """Return the part of the columns where nothing is searched for: half of an equal share for those left out."""
-        if not declared:
-            return Fraction(1)
-        alone = len(self.counter.shape) - len({column for columns in declared for column in columns})
-        return max(Fraction(1, 20), Fraction(alone, 2 * (alone + len(declared))))
+        return share_in_search(self._expected_distance(total))
 
     # -- groups of values ----------------------------------------------------------------------------
 

@@ -30,7 +30,20 @@ from pydplib.schema import Schema
 from pydplib.synthesis.counters import EngineCounter
 from pydplib.synthesis.domain import Variable, relations_of, variables_of
 from pydplib.synthesis.draws import whole_weights
-from pydplib.synthesis.mechanism import CELLS_CAP, Measured, Progress, Settings, Spending, Unit, measure
+from pydplib.synthesis.mechanism import (
+    CELLS_CAP,
+    DECLARED_SHARE,
+    FIRST_SHARE,
+    MOST_MERGED,
+    Measured,
+    Progress,
+    Settings,
+    Spending,
+    Unit,
+    measure,
+    share_in_search,
+    share_without_search,
+)
 from pydplib.synthesis.model import NoisyTable
 from pydplib.synthesis.rules import (
     MOST_COUNTED,
@@ -165,6 +178,53 @@ class SyntheticDesign:
         each = [expected_distance(NoisyTable((0,), np.zeros(v.size), variance), size) for v in self.variables]
         return sum(each) / len(each)
 
+    def expect(self, size: float | None) -> ExpectedNoise:
+        """Return what noise will do to the table, from what is agreed; without a size no distance is known."""
+        spending, shape = self.spending, [variable.size for variable in self.variables]
+        width, declared = len(shape), len(self.relations)
+        searching = self.find and width > 1
+        first = DECLARED_SHARE if searching and declared else Fraction(0)
+        share = FIRST_SHARE if searching else share_without_search(width, self.relations)
+
+        def variances(part: Fraction) -> list[float]:
+            return [self._column_variance(place, shape, part, each, size) for place in range(width)]
+
+        def distance(found: list[float]) -> float:
+            tables = [NoisyTable((0,), np.zeros(cells), v) for cells, v in zip(shape, found, strict=True)]
+            return sum(expected_distance(table, size or 1.0) for table in tables) / width
+
+        parts = self.budget * (first if searching else 1 - share)
+        each = spending.variance(parts / declared) if declared else math.inf
+        columns = variances(self.budget * (1 - first) * share / width)
+        if searching and size is not None and size >= 1:
+            share = share_in_search(distance([spending.variance(self.budget * (1 - first) * share / width)] * width))
+            columns = variances(self.budget * (1 - first) * share / width)
+        known = size is not None and size >= 1
+        moved = distance(columns) if known else None
+        alone = spending.variance(self.budget * (1 - first) * share / width)
+        named = {place for columns in self.relations for place in columns}
+        cut = any(self._may_merge(place, alone, each, size) for place in named)
+        return ExpectedNoise(max(columns), each if declared else None, moved, searching or cut)
+
+    def _may_merge(self, place: int, own: float, each: float, size: float | None) -> bool:
+        """Return whether bins of a column may be counted in groups within a relation, as the mechanism decides it."""
+        if not self.variables[place].column.is_ranged:
+            return False
+        return size is None or MOST_MERGED * math.sqrt(size * math.sqrt(each)) > math.sqrt(own)
+
+    def _column_variance(
+        self, place: int, shape: Sequence[int], part: Fraction, each: float, size: float | None
+    ) -> float:
+        """Return the variance of one value of a column: counted by itself, or summed over a declared relation.
+
+        A relation that counts bins in groups says nothing about single ones.
+        """
+        own = [self.spending.variance(part)]
+        held = [columns for columns in self.relations if place in columns]
+        if self._may_merge(place, own[0], each, size):
+            held = []
+        return min(own + [each * math.prod(shape[c] for c in columns if c != place) for columns in held])
+
     def check_worth(self, size: float | None) -> tuple[str, ...]:
         """Refuse a table that public facts say is worthless; return a warning for a poor one."""
         distance = self.distance(size)
@@ -179,6 +239,49 @@ class SyntheticDesign:
         if distance > WORTHLESS:
             raise ParameterError(f"{words} Nothing was spent.")
         return (words,)
+
+
+@dataclass(frozen=True)
+class ExpectedNoise:
+    """What noise will do to a synthetic table, known before it is bought.
+
+    Attributes:
+        column: The variance of one value of the noisiest column, in persons.
+        relation: That of one cell of a declared relation; None where there is none.
+        distance: The expected share by which noise moves a column (total variation); None without a size.
+        at_most: Whether the distance may be smaller: what a search leaves goes to the columns, and a relation may tell
+            more about single bins than their column.
+    """
+
+    column: float
+    relation: float | None
+    distance: float | None
+    at_most: bool = False
+
+    @property
+    def cell(self) -> float:
+        """The variance of what was asked for: a cell of a declared relation, or else of a column."""
+        return self.column if self.relation is None else self.relation
+
+    @property
+    def margin(self) -> float:
+        """How far noise moves such a cell in 95 of 100 tables, one person of rounding included."""
+        return 1.96 * math.sqrt(self.cell) + 1
+
+    @property
+    def distance_words(self) -> str:
+        """The distance for readers; empty where nobody knows."""
+        if self.distance is None:
+            return ""
+        return f"{'at most about' if self.at_most else 'about'} {100 * self.distance:.1f} %"
+
+    @property
+    def words(self) -> str:
+        """The margins for readers."""
+        columns = f"± {1.96 * math.sqrt(self.column) + 1:.0f} persons in a value of a column"
+        if self.relation is None:
+            return columns
+        return f"± {self.margin:.0f} persons in a cell of a declared relation, at most {columns}"
 
 
 @dataclass(frozen=True)
@@ -354,19 +457,18 @@ def price_synthetic(session: Session, **asked: Any) -> Price:
     """Return what a synthetic table would cost and what to expect of it. Touches no data and spends nothing."""
     made, notes = design(session, buy=False, **asked)
     free, quote, more = session.quote_release(key_of(session, made))
-    distance = made.distance(session.size)
+    noise = made.expect(session.size)
     expected = (
         ("Its fidelity depends on the number of persons, which is not public.",)
-        if distance is None
-        else (f"Expected distance of the columns: {100 * distance:.1f} % or less (total variation).",)
+        if noise.distance is None
+        else (f"Expected distance of the columns: {noise.distance_words} (total variation).",)
     )
-    variance = made.spending.variance(made.budget / len(made.variables))
     return Price(
         question=made.words,
         cost=made.cost,
         guarantee=made.guarantee,
         free=free,
-        margin=math.ceil(1.96 * math.sqrt(variance)),
+        margin=math.ceil(noise.margin),
         margin_unit="value",
         unit="persons",
         noise_percent=None,

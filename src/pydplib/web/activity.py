@@ -124,7 +124,8 @@ def _signed(project: Project, place: Member, user: User, since: dt.datetime) -> 
     mine = Report.objects.filter(project=project, state=Report.State.SIGNED, signed__gte=since)
     mine = mine.filter(department=place.department) if place.department else mine.filter(author=user)
     for report in mine.select_related("author").order_by("-signed", "-id")[:_LOOKED_AT]:
-        yield Event(report.signed, "Signed a report", str(report.author), "")
+        if report.signed is not None:
+            yield Event(report.signed, "Signed a report", str(report.author), "")
 
 
 def _together(events: Iterator[Event]) -> Iterator[Event]:

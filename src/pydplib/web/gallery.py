@@ -12,6 +12,7 @@ from django.shortcuts import render
 from pydplib import plot
 from pydplib.policy import OWNER, PARTNER_ROLES, ROLES
 from pydplib.web.design.badges import BADGES
+from pydplib.web.design.sorting import Sorting
 from pydplib.web.people.permissions import public
 
 ERRORS = (400, 403, 404, 500)
@@ -117,6 +118,7 @@ def _context() -> dict[str, object]:
         "wrong_form": _filled(wrong=True),
         "row_form": SampleForm(auto_id="row_%s", initial={"age": 64}),
         "page": Paginator(names, 25).page(4),
+        "sorting": Sorting({"name": "name", "left": "left"}, "-left"),
         "first_page": Paginator(names[:60], 25).page(1),
         "tab_items": [
             {"label": "Overview", "url": "#", "active": True, "icon": "folder"},

@@ -179,7 +179,7 @@ def _next_steps(project: Project, place: Member) -> Iterator[NextStep]:
     if place.can("ask") and _has_snapshot(project):  # before, there is nothing to ask
         yield step("Ask for statistics", "analyses", "chart-column")
     if place.can("make_request"):
-        yield step("See what you get", "access", "eye")
+        yield step("See your access", "access", "eye")
         yield step("Ask for more", "requests", "send")
     if place.can("read_log") and not place.can("see_raw"):
         yield step("Read the audit log", "audit", "scroll-text")

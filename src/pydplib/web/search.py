@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from pydplib.policy import Power
 from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offers import titles_of
@@ -27,7 +28,7 @@ from pydplib.web.exports.releases import visible as visible_exports
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_tables
 from pydplib.web.navigation import ITEMS, current_place
-from pydplib.web.people.permissions import second_factor_detour, signed_in
+from pydplib.web.people.permissions import SignedInRequest, second_factor_detour, signed_in
 from pydplib.web.people.sign_in.second_factor import is_guarded
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.permissions import memberships
@@ -41,7 +42,7 @@ MOST = 8
 LOOKED_AT = 300
 """How many analyses of a project are looked through, the newest first."""
 
-FORMS = (
+FORMS: tuple[tuple[str, str, str, Power], ...] = (
     ("Write a report", "report_new", "file-text", "capture"),
     ("Ask for more budget", "request_ask", "wallet", "make_request"),
     ("New dashboard", "dashboard_new", "layout-dashboard", "edit_policy"),
@@ -69,7 +70,7 @@ class Found:
     where: str = ""
 
 
-def found_for(request: HttpRequest, query: str) -> list[tuple[str, list[Found]]]:
+def found_for(request: SignedInRequest, query: str) -> list[tuple[str, list[Found]]]:
     """Return what fits a query, by kind; without one, the pages.
 
     Args:
@@ -87,7 +88,7 @@ def found_for(request: HttpRequest, query: str) -> list[tuple[str, list[Found]]]
     return list(groups.items())
 
 
-def _pages(request: HttpRequest) -> Iterator[Found]:
+def _pages(request: SignedInRequest) -> Iterator[Found]:
     chosen, place = current_place(request)
     for item in ITEMS:
         if item.is_for(place):
@@ -105,7 +106,7 @@ def _pages(request: HttpRequest) -> Iterator[Found]:
         yield Found("Pages", "Hospital", reverse("hospital"), "building")
 
 
-def _things(request: HttpRequest, query: str) -> Iterator[Found]:
+def _things(request: SignedInRequest, query: str) -> Iterator[Found]:
     mine = memberships(request)
     for project, place in mine:
         yield Found("Projects", project.name, f"/projects/{project.key}", "folder")
@@ -117,7 +118,7 @@ def _things(request: HttpRequest, query: str) -> Iterator[Found]:
 
 
 def _of_project(
-    request: HttpRequest, project: Project, place: Member, query: str
+    request: SignedInRequest, project: Project, place: Member, query: str
 ) -> Iterator[tuple[str, str, str, str]]:
     user = request.user
     number = query.casefold().removeprefix("report").strip()
@@ -150,10 +151,10 @@ def _title(analysis: Analysis, titles: dict[str, str]) -> str:
 
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
-def search(request: HttpRequest) -> HttpResponse:
+def search(request: SignedInRequest) -> HttpResponse:
     """Show what fits; as a part of a page for the dialog, as a page of its own without script."""
     query = request.POST.get("q", "").replace("\0", "")[:LONGEST]
-    values = {"query": query, "groups": found_for(request, query)}
-    values["total"] = sum(len(items) for _, items in values["groups"])
+    groups = found_for(request, query)
+    values = {"query": query, "groups": groups, "total": sum(len(items) for _, items in groups)}
     part = "HX-Request" in request.headers
     return render(request, "design/search_found.html" if part else "design/search.html", values)

@@ -81,4 +81,5 @@ def application() -> WSGIHandler:
     if problems:
         raise EngineError(f"The platform refuses to start: {problems[0].msg}")
 
-    return import_string(settings.WSGI_APPLICATION)
+    found: WSGIHandler = import_string(settings.WSGI_APPLICATION)
+    return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -79,7 +80,7 @@ def counts_for(project: Project, place: Member, user: User) -> dict[str, int]:
     if not asked:
         return {}
     columns = {f"{name}_{number}": _counted(rows) for name, all_ in asked.items() for number, rows in enumerate(all_)}
-    row = Project.objects.filter(pk=project.pk).order_by().values(**columns).get()
+    row = cast("Mapping[str, int]", Project.objects.filter(pk=project.pk).order_by().values(**columns).get())
     return {name: sum(row[f"{name}_{number}"] for number in range(len(all_))) for name, all_ in asked.items()}
 
 

@@ -92,7 +92,7 @@ def test_a_format_that_is_entered_can_be_written(run, tmp_path, monkeypatch):
     code, _, _ = run("release", "mean age by bph", "--epsilon", "0.5", "--output", str(file))
     assert code == 0 and file.read_bytes() == b"2 values"
     code, _, said = run("release", "mean age by bph", "--epsilon", "0.5", "--output", str(tmp_path / "answer.odd"))
-    assert code == 11 and ".csv, .sheet, .json" in said
+    assert code == 11 and ".csv, .parquet, .sheet, .json" in said
 
 
 def test_release_as_page_draws_and_shows_the_guarantee(run, tmp_path):

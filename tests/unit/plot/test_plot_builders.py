@@ -47,6 +47,8 @@ def test_heatmap_with_margins_says_them_at_every_cell_and_fades_what_they_swallo
     assert list(cells.customdata[0]) == [2.0, 2.0, 2.0] and "± %{customdata:,.3~g} (95 %)" in cells.hovertemplate
     assert (faint.mode, faint.x, faint.y, faint.text) == ("text", ("c",), ("u",), ("1",)) and faint.opacity < 1
     assert len(plot.heatmap(["a"], ["u"], [[3]], margins=2).data) == 1
+    (whole,) = plot.heatmap(["a", "b"], ["u"], [[1, 2]], margins=9).data
+    assert list(whole.z[0]) == [1, 2], "where all are lost, all are drawn"
     assert plot.heatmap(["a"], ["u"], [[3]]).data[0].customdata is None
 
 

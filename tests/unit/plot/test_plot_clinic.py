@@ -45,3 +45,12 @@ def test_forest_plot_has_its_words_above_the_lines_on_a_phone() -> None:
     assert wide.layout.margin.r == 190 and slim.layout.margin.r <= 20
     above = [note for note in slim.layout.annotations if note.yshift == 16]
     assert [note.text.split(":")[0] for note in above] == list(wide.layout.yaxis.ticktext)
+
+
+def test_yes_and_no_say_of_what():
+    with dp.load(dp.datasets.pirads(backend="pandas"), dp.datasets.pirads_schema()) as table:
+        session = dp.Session(table, recipient="acme", budget=10.0, policy=dp.Policy(data_set_budget=20.0))
+        ratio = session.release(dp.clinic.OddsRatio("bph", by="pca_no_pirads"), epsilon=1.0).plot()
+        curves = session.release(dp.clinic.Survival("age", "bph", by="pca_no_pirads", bins=4), epsilon=1.0).plot()
+    assert ratio.layout.yaxis.ticktext == ("Cancer without a PI-RADS score: yes",)
+    assert curves.layout.legend.title.text == "Cancer without a PI-RADS score: "

@@ -73,13 +73,13 @@ def test_two_sessions_at_once_under_stricter_terms_never_spend_more_than_these(t
     ledger = dp.MemoryLedger() if kind == "memory" else dp.SqliteLedger(tmp_path / "ledger.db")
     dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=_policy(2.0))
     both = threading.Barrier(2)
-    checked = dp.Session._check_types
+    checked = dp.Session._check_table
 
     def wait_for_the_other(self, prepared):  # the last moment before the ledger: both have passed every other check
         checked(self, prepared)
         both.wait(timeout=30)
 
-    monkeypatch.setattr(dp.Session, "_check_types", wait_for_the_other)
+    monkeypatch.setattr(dp.Session, "_check_table", wait_for_the_other)
 
     def ask(question):
         session = dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=_policy(0.5))

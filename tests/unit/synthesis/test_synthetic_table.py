@@ -297,6 +297,25 @@ def test_prices_touch_nothing_and_refusals_come_before_the_debit(session):
         session.synthesize(epsilon=1.0, noise_factor="high")
 
 
+@pytest.mark.parametrize("find", [False, True])
+@pytest.mark.parametrize("relations", [(), (("bph", "turp"),), (("bph", "turp"), ("score", "turp"), ("age", "bph"))])
+def test_the_margin_before_paying_is_the_margin_after_it(find, relations):
+    schema = dp.Schema(SCHEMA.columns, person="id", max_rows_per_person=2, name="known", size=3000)
+    session = dp.Session(dp.load(rows(3000), schema), recipient="acme", budget=dp.ApproxDP(9.0, 1e-6))
+    asked = {"columns": {"age": 7, "score": None, "bph": None, "turp": None}, "relations": relations, "find": find}
+    price, made = session.price_synthesis(epsilon=1.0, **asked), session.synthesize(epsilon=1.0, **asked)
+    [distance] = [float(note.split("about ")[1].split(" %")[0]) for note in price.notes if "distance" in note]
+    if relations:
+        assert price.margin == math.ceil(made.margin(relations[0]).value)
+    else:
+        widest = max(made.margin([name]).value for name in made.columns)
+        assert price.margin == math.ceil(widest) if not find else price.margin >= math.floor(widest)
+    moved = 100 * made.fidelity["columns"]
+    is_bound = any("at most about" in note for note in price.notes)
+    assert distance >= 0.75 * moved if is_bound else distance == pytest.approx(moved, rel=0.25, abs=0.1)
+    assert is_bound == (find or len(relations) == 3)
+
+
 def test_what_cannot_be_in_a_table_is_refused(session):
     for columns, words in (
         (["id"], "identifies"),

@@ -19,6 +19,7 @@ from pydplib.plot import figure_arrays
 from pydplib.release.axes import Axis
 from pydplib.release.formats import to_csv
 from pydplib.release.prices import Accuracy
+from pydplib.release.words import show_margin
 from pydplib.web.analyses.figures import figure_of, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.purchases import ask, release_of, stored_payload
@@ -56,7 +57,8 @@ def _figures(page: str) -> list[dict[str, Any]]:
 
 def _numbers(figure: dict[str, Any]) -> set[float]:
     arrays = figure_arrays({"data": figure["data"]})
-    flat = [value for array in arrays.values() for value in np.asarray(array).ravel().tolist()]
+    drawn = [array for name, array in arrays.items() if "marker" not in name]  # how faint a mark is, is no number
+    flat = [value for array in drawn for value in np.asarray(array).ravel().tolist()]
     return {round(float(value), 6) for value in flat if isinstance(value, int | float) and value == value}
 
 
@@ -68,6 +70,7 @@ def _allowed(release: dp.Release) -> set[float]:
     if release.low95 is not None and release.high95 is not None:
         numbers += [np.asarray(release.high95) - numbers[0], numbers[0] - np.asarray(release.low95)]
     numbers.append(np.rint(numbers[0]))
+    numbers += [np.array([float(show_margin(one)), np.ceil(one)]) for one in release.margins95 or ()]
     found = {round(float(value), 6) for part in numbers for value in part}
     return found | {round(max(0.0, value), 6) for value in found}
 
@@ -100,7 +103,8 @@ def test_files_are_the_stored_bytes_and_a_table_of_them(asked: Any, tara: Any) -
     got = tara.get(f"/analyses/{made.key}/download/json")
     assert got.content == stored_payload(made.digest) and got["Content-Disposition"].startswith("attachment")
     lines = list(csv.DictReader(io.StringIO(tara.get(f"/analyses/{made.key}/download/csv").content.decode())))
-    assert [float(line["value"]) for line in lines] == list(release.values)
+    shown = [float(line["value"]) for line in lines]
+    assert shown == [round(value) for value in release.values], "rounded to the margin, which is more than 10"
     assert tara.get(f"/analyses/{made.key}/download/receipt").content.decode() == made.receipt
     assert tara.get(f"/analyses/{made.key}/download/rows").status_code == 404
     assert Line.objects.filter(action="analysis.export").count() == 3

@@ -41,6 +41,7 @@ def _settled(page: Any) -> None:
 
 
 def _pay(page: Any) -> None:
+    page.get_by_text("Set it another way").click()
     page.get_by_label("A privacy loss that I set").check()
     _settled(page)
     page.locator("#id_epsilon").fill("0.5")

@@ -222,7 +222,7 @@ def test_heads_of_losses_are_words_with_a_hint(study: Any, partner: Any) -> None
     ask(study, partner(), 0.25)
     page = study.client.get("/attacks").content.decode()
     assert "ε (epsilon) is the privacy loss" in page
-    for head in ("In total (ε)", "Right at most"):
+    for head in ("In total (ε)", "Best guess right"):
         assert f">{head}</abbr></th>" in page and f'data-head="{head}"' in page
 
 

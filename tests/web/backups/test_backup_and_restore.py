@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -28,7 +29,8 @@ django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from pydplib.capture import builtin
-from pydplib.web.intake import recording, snapshots
+from pydplib.web.intake import snapshots
+from pydplib.web.intake.imports import records
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Project, project_key
 from pydplib.web.reporting.models import TemplateVersion
@@ -39,7 +41,7 @@ project = Project.objects.create(key=project_key("p"), hospital=hospital, name="
 version = TemplateVersion.objects.create(project=project, number=1, made_by="t",
     definition=builtin("pirads-paper").to_json())
 rows = [{"patient_id": f"%s {i}", "age": 50 + i, "year": 2018, "pca_no_pirads": False, "pirads": 3} for i in range(9)]
-recording.accept_rows(project, version, rows, actor=ada)
+records.accept_rows(project, version, rows, actor=ada)
 snapshots.publish(snapshots.make_snapshot(project, actor=ada), actor=ada)
 print(project.key)
 """.replace("%s", CANARY)
@@ -174,9 +176,10 @@ def test_damaged_backup_changes_nothing(saved, tmp_path, place: float) -> None:
 
 def test_cut_backup_and_wrong_passphrase_are_noticed(saved, tmp_path) -> None:
     content = (saved / "b").read_bytes()
-    (tmp_path / "b").write_bytes(content[:-100])
-    with pytest.raises(DataError, match="cut off"):
-        _read_all(tmp_path / "b", "correct horse battery")
+    for missing in (1, 100, container.PIECE + 16):
+        (tmp_path / "b").write_bytes(content[:-missing])
+        with pytest.raises(DataError, match="cut off"):
+            _read_all(tmp_path / "b", "correct horse battery")
     with pytest.raises(DataError, match="passphrase is wrong"):
         _read_all(saved / "b", "another passphrase")
     with pytest.raises(ParameterError, match="encrypted"):
@@ -188,28 +191,71 @@ def _read_all(path: Path, passphrase: str | None) -> bytes:
         return stream.read()
 
 
-@pytest.mark.parametrize("size", [0, 1, container.CHUNK - 1, container.CHUNK, container.CHUNK + 1, 3 * container.CHUNK])
-@pytest.mark.parametrize("passphrase", [None, "long enough"])
-def test_container_gives_back_what_was_put_in(tmp_path, monkeypatch, size: int, passphrase: str | None) -> None:
-    monkeypatch.setattr(container, "_SCRYPT", {"n": 2**4, "r": 8, "p": 1})
+@pytest.fixture
+def quick(monkeypatch) -> None:
+    """A passphrase that is quick to try."""
+    monkeypatch.setattr(container, "_LOG_N", 4)
+
+
+AGE_FILE = base64.b64decode(
+    "YWdlLWVuY3J5cHRpb24ub3JnL3YxCi0+IHNjcnlwdCAxZ0RKZkZtaENqcEEzWjBEd051cEx3IDE3CmVlU0l0R1l6WE9zTFNtblpMWHhHeWlFY2ow"
+    "TEgwL2cycXFoT0Y2c1VSS3MKLS0tIGk4c0ViWWJtamp4UDNyS2VKUzJFbjNWaVRaVDJabTB0cHpyd2RFQzN6UjAKG4X/eHqnwz2eBxjT5dqBttaW"
+    "btoIlfCPvRXEXLnGN1g9FVNhmQ=="
+)
+SIZES = [0, 1, container.PIECE - 1, container.PIECE, container.PIECE + 1, 3 * container.PIECE]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_encrypted_backup_gives_back_what_was_put_in_and_age_opens_it(tmp_path, quick, size: int) -> None:
+    import pyrage  # another program of the same format
+
     content = os.urandom(size)
-    with write_container(tmp_path / "c", passphrase) as out:
+    with write_container(tmp_path / "c", "long enough") as out:
         out.write(content)
-    assert _read_all(tmp_path / "c", passphrase) == content
+    assert _read_all(tmp_path / "c", "long enough") == content
+    assert pyrage.passphrase.decrypt((tmp_path / "c").read_bytes(), "long enough") == content
 
 
-def test_chunks_cannot_be_swapped_or_dropped(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(container, "_SCRYPT", {"n": 2**4, "r": 8, "p": 1})
-    monkeypatch.setattr(container, "CHUNK", 10)
+def test_file_that_another_program_of_the_age_format_wrote_is_read() -> None:
+    """``AGE_FILE`` was written by pyrage 1.4.0: ``pyrage.passphrase.encrypt(b"hello", "long enough")``."""
+    import io
+
+    with io.BufferedReader(container._AgeReader(io.BytesIO(AGE_FILE), "long enough")) as stream:
+        assert stream.read() == b"hello"
+
+
+def test_pieces_cannot_be_swapped_dropped_or_added(tmp_path, quick, monkeypatch) -> None:
+    monkeypatch.setattr(container, "PIECE", 10)
     with write_container(tmp_path / "c", "long enough") as out:
         out.write(b"a" * 40)
     content = (tmp_path / "c").read_bytes()
-    head, size = content.index(b"\n", len(container.MAGIC)) + 1, 5 + 10 + 16
+    head, size = len(content) - 4 * 26, 26
     parts = [content[head + i * size : head + (i + 1) * size] for i in range(4)]
-    for order in ([1, 0, 2, 3], [0, 2, 3], [0, 1, 3]):
+    assert _read_all(tmp_path / "c", "long enough") == b"a" * 40
+    for order in ([1, 0, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2], [0, 1, 2, 3, 3], []):
         (tmp_path / "d").write_bytes(content[:head] + b"".join(parts[i] for i in order))
         with pytest.raises(DataError):
             _read_all(tmp_path / "d", "long enough")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (b" 4\n", b" 21\n", "more memory"),
+        (b" 4\n", b" 5\n", "wrong"),
+        (b" 4\n", b" -4\n", "more memory"),
+        (b"-> scrypt", b"-> X25519", "with age first"),
+        (b"\n---", b"\n-- ", "with age first"),
+    ],
+)
+def test_changed_head_is_refused(tmp_path, quick, old: bytes, new: bytes, words: str) -> None:
+    with write_container(tmp_path / "c", "long enough") as out:
+        out.write(b"x")
+    content = (tmp_path / "c").read_bytes()
+    assert old in content
+    (tmp_path / "c").write_bytes(content.replace(old, new, 1))
+    with pytest.raises(DataError, match=words):
+        _read_all(tmp_path / "c", "long enough")
 
 
 def test_backup_that_fails_leaves_no_file(tmp_path) -> None:

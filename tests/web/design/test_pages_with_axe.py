@@ -157,7 +157,7 @@ def faults(
 def test_no_page_shuts_somebody_out(served: Any, pytestconfig: pytest.Config) -> None:
     seen, found = faults(served, axe_script(pytestconfig.cache), [DESK, PHONE])
     assert not found, json.dumps(found, indent=1)
-    assert seen > 90, "nearly all pages of the matrix were looked at"
+    assert seen > 80, "nearly all pages of the matrix were looked at"
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ def test_no_page_shuts_somebody_out_in_any_theme_and_width(
     sizes = [{"width": 1920, "height": 1080}, DESK, TABLET, PHONE, {"width": 320, "height": 640}]
     seen, found = faults(served, axe_script(pytestconfig.cache), sizes, theme)
     assert not found, json.dumps(found, indent=1)
-    assert seen > 90
+    assert seen > 80
 
 
 def test_axe_finds_what_is_wrong(pytestconfig: pytest.Config) -> None:

@@ -163,7 +163,8 @@ def test_snapshot_pages_make_publish_and_schedule(project, filled, tmp_path, mon
     text = filled.get("/snapshots").content.decode()
     assert "Published earlier" in text and "The next one comes on" in text
     assert [line.action for line in Line.objects.filter(action__startswith="snapshot")] == [
-        "snapshot.make", "snapshot.publish", "snapshot.make", "snapshot.publish", "snapshot.schedule",
+        "snapshot.make", "snapshot.publish", "snapshot.count",
+        "snapshot.make", "snapshot.publish", "snapshot.count", "snapshot.schedule",
     ]  # fmt: skip
 
 

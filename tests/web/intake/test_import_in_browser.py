@@ -96,8 +96,8 @@ def test_file_with_six_systematic_errors_comes_in_whole_goes_and_comes_again(
         clicks.button("Replace and check again")
         page.get_by_text("Every row is good").wait_for()
         clicks.button("Accept")
-        page.get_by_role("heading", name="Import taken in").wait_for()
-        assert page.get_by_text(f"{count} reports taken in").count() and clicks.count <= MOST_CLICKS
+        page.get_by_role("heading", name="Import done").wait_for()
+        assert page.get_by_text(f"{count} reports imported").count() and clicks.count <= MOST_CLICKS
         page.screenshot(path=tmp_path / "taken.png")
 
         page.get_by_role("button", name="Take this import back").click()
@@ -113,7 +113,7 @@ def test_file_with_six_systematic_errors_comes_in_whole_goes_and_comes_again(
         assert page.get_by_text("Replaced", exact=True).count() == 6, "what is remembered is shown"
         page.screenshot(path=tmp_path / "again.png")
         again.button("Accept")
-        page.get_by_role("heading", name="Import taken in").wait_for()
+        page.get_by_role("heading", name="Import done").wait_for()
         assert again.count == 4
 
         page.get_by_role("button", name="Take this import back").click()
@@ -133,7 +133,7 @@ def test_file_with_six_systematic_errors_comes_in_whole_goes_and_comes_again(
         page.get_by_text(f"{count // 50} of {count} rows").wait_for()
         page.screenshot(path=tmp_path / "asked.png")
         page.get_by_role("button", name="Leave them out and accept").click()
-        page.get_by_role("heading", name="Import taken in").wait_for()
+        page.get_by_role("heading", name="Import done").wait_for()
         page.get_by_role("button", name="Take this import back").click()
         page.get_by_role("button", name="Take it back").click()
         page.get_by_role("heading", name="Import taken back").wait_for()

@@ -99,7 +99,7 @@ def test_owner_imports_rows_and_sees_them(project, version, row, member) -> None
         "import.upload", "import.check", "import.accept",
     ]  # fmt: skip
     assert verify()
-    assert b"5 reports taken in." in owner.get(f"/import/{batch.key}").content
+    assert b"5 reports imported." in owner.get(f"/import/{batch.key}").content
 
 
 def test_guessed_mapping_says_which_columns_are_ignored_and_can_be_changed(project, version, row, member) -> None:

@@ -77,7 +77,7 @@ def test_accept_rows_writes_reports_versions_values_and_one_line(project, versio
 
 
 def test_accept_rows_with_a_bad_row_keeps_nothing(project, version, row, make_user) -> None:
-    with pytest.raises(DataError, match="Row 2 cannot be taken in: Age must lie") as error:
+    with pytest.raises(DataError, match="Row 2 cannot be imported: Age must lie") as error:
         accept_rows(project, version, [row("P1"), row("P2", age=640)], actor=make_user("ada"))
     assert "640" not in str(error.value)
     project.refresh_from_db()

@@ -224,7 +224,7 @@ def test_more_than_one_percent_left_out_is_asked_about_first(owner: Any) -> None
     assert "2 of 120 rows" in page and 'name="left_out" value="2"' in page
     for sent in ({}, {"left_out": "1"}, {"left_out": "x"}):
         answer = owner.post(f"/import/{batch.key}/accept", sent, follow=True)
-        assert "Nothing was taken in" in answer.content.decode() and not Report.objects.exists()
+        assert "Nothing was imported" in answer.content.decode() and not Report.objects.exists()
     owner.post(f"/import/{batch.key}/rows/2", {"action": "mend", "field:prostatitis": "n"})
     assert tally(batch)["left_out"] == 1  # less than one percent: no question
     owner.post(f"/import/{batch.key}/accept")

@@ -34,7 +34,7 @@ def test_price_shows_both_kinds_of_noise_at_equal_fidelity_and_takes_the_one_tha
     offer = quote(study.project, tara.user, tara.place, replace(asked, noise="auto"))
     assert [variant.noise for variant in offer.variants] == ["laplace", "gaussian"]
     chosen, other = offer.variants
-    assert chosen.margin == pytest.approx(other.margin, rel=0.05)
+    assert chosen.expected.margin == pytest.approx(other.expected.margin, rel=0.05)
     assert chosen.price.after is not None and other.price.after is not None
     assert chosen.price.after.nano_epsilon > other.price.after.nano_epsilon
     assert "leaves" in offer.why and chosen.left in offer.why
@@ -80,10 +80,10 @@ def test_fidelity_is_expected_from_the_noisy_number_that_was_paid_and_unknown_wi
 ) -> None:
     from pydplib.web.synthetic.offers import quote
 
-    assert quote(study.project, tara.user, tara.place, asked).chosen.distance is None
+    assert quote(study.project, tara.user, tara.place, asked).chosen.expected.distance is None
     know_size(study)
     chosen = quote(study.project, tara.user, tara.place, asked).chosen
-    assert chosen.distance is not None and 0 < chosen.distance < 0.1
+    assert chosen.expected.distance is not None and 0 < chosen.expected.distance < 0.1
     assert "columns" in chosen.fidelity and chosen.is_useful in ("useful", "rough")
 
 
@@ -122,18 +122,19 @@ def test_a_budget_that_cannot_pay_refuses_and_forgets_the_row(study: Any, tara: 
     assert Line.objects.filter(action="analysis.refuse").exists()
 
 
+@pytest.mark.parametrize("is_factor", [True, False])
 @pytest.mark.parametrize("is_paid", [True, False])
 def test_terms_that_changed_before_the_end_never_buy_a_second_table(
-    study: Any, tara: Any, asked: Any, monkeypatch: pytest.MonkeyPatch, is_paid: bool
+    study: Any, tara: Any, asked: Any, monkeypatch: pytest.MonkeyPatch, is_paid: bool, is_factor: bool
 ) -> None:
-    """A noise factor means another epsilon once the role's cap is lower: going on must not pay for that one."""
+    """A noise factor means another epsilon once the role's cap is lower: what is paid is made, nothing else is paid."""
     from dataclasses import replace
 
     from pydplib.web.ledger.database import DatabaseLedger
     from pydplib.web.synthetic import purchases
 
     know_size(study)
-    factor = replace(asked, epsilon=None, noise_factor="high")
+    factor = replace(asked, epsilon=None, noise_factor="high") if is_factor else asked
     with monkeypatch.context() as patch:
         patch.setattr(purchases, "start", lambda row: None)
         if not is_paid:
@@ -143,12 +144,50 @@ def test_terms_that_changed_before_the_end_never_buy_a_second_table(
     cap = round(0.8 * row.nano_epsilon / NANO, 3)
     study.project.rules.filter(audience="third_party").update(epsilon_per_question=cap)
     row = type(row).objects.get(pk=row.pk)
-    with pytest.raises(ParameterError, match="terms have changed"):
+    if is_paid:
         purchases.go_on(row, tara.user, tara.place)
-    purchases.start(row)
-    assert ("terms have changed" if is_paid else "not paid yet") in type(row).objects.get(pk=row.pk).problem
+        row = type(row).objects.get(pk=row.pk)
+        assert row.state == "ready" and row.receipt
+        assert tara.get(f"/synthetic/{row.key}").status_code == 200
+    else:
+        with pytest.raises((ParameterError, PolicyError), match=r"terms have changed|One question may cost"):
+            purchases.go_on(row, tara.user, tara.place)
+        purchases.start(row)
+        assert "not paid yet" in type(row).objects.get(pk=row.pk).problem
     assert spent(study, tara.user) == before
     assert bool(DatabaseLedger().paid_by(row.recipient, [row.digest])) is is_paid
+
+
+def test_what_is_paid_is_not_made_of_fields_that_the_owner_has_closed_since(
+    study: Any, tara: Any, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pydplib.web.synthetic import purchases
+
+    with monkeypatch.context() as patch:
+        patch.setattr(purchases, "start", lambda row: None)
+        row = purchases.buy(study.project, tara.user, tara.place, asked)
+    study.project.rules.filter(audience="third_party").update(synthetic=False)
+    purchases.start(row)
+    row = type(row).objects.get(pk=row.pk)
+    assert row.state != "ready" and row.problem and not row.receipt
+
+
+def test_progress_tells_what_was_agreed_and_nothing_of_the_noise(
+    study: Any, tara: Any, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    from pydplib.web import jobs
+    from pydplib.web.synthetic import purchases
+
+    told: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(jobs.Claim, "tell", lambda claim, **said: told.append(tuple(said.values())))
+    purchases.buy(study.project, tara.user, tara.place, replace(asked, find=True))
+    assert set(told) == {(None, "Measuring columns and relations"), (99, "Drawing rows")}
+    told.clear()
+    purchases.buy(study.project, tara.user, tara.place, asked)
+    assert [percent for percent, _ in told] == sorted(percent for percent, _ in told) and told[-1][0] == 99
+    assert {words for _, words in told} == {"Measuring columns and relations", "Drawing rows"}
 
 
 def test_who_goes_on_with_what_is_not_paid_is_judged_by_the_role_of_today(
@@ -213,6 +252,18 @@ def test_figures_of_relations_that_were_not_measured_say_so(study: Any, tara: An
     assert page.text.count("This relation was not measured") == 3  # figures 2, 3 and 4
     answered = tara.get(f"/synthetic/{row.key}", {"what": "share", "column": "age", "by": "pirads"})
     assert answered.context["answer"].is_measured is False
+
+
+def test_average_ages_have_intervals_where_the_relation_was_measured(study: Any, tara: Any) -> None:
+    from pydplib.web.synthetic.offers import Asked
+    from pydplib.web.synthetic.purchases import buy
+
+    for relations in ((("pirads", "age"),), ()):
+        asked = Asked(columns=("age", "pirads"), relations=relations, epsilon=0.5, noise="laplace")
+        row = buy(study.project, tara.user, tara.place, asked)
+        page = tara.get(f"/synthetic/{row.key}").content.decode()
+        assert ("bars are 95 % intervals for the population" in page) is bool(relations)
+        assert ("95 % interval</th>" in page) is bool(relations)
 
 
 def test_questions_to_a_table_cost_nothing(study: Any, tara: Any, bought: Any) -> None:

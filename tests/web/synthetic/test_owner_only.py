@@ -93,3 +93,14 @@ def test_original_rows_are_those_that_the_table_counted(study: Any, bought: Any)
         for place, variable in enumerate(table.variables):
             exact = counter.counts((place,))
             assert np.bincount(codes[place], minlength=variable.size).tolist() == exact.tolist(), variable.name
+
+
+def test_two_drawings_of_one_figure_have_one_axis(study: Any, owner: Any, bought: Any) -> None:
+    from pydplib.web.synthetic.originals import look
+    from pydplib.web.synthetic.tables import table_of
+
+    pairs = look(owner.user, bought, table_of(bought)).pairs
+    assert pairs
+    for synthetic, original in pairs:
+        axis = "xaxis" if synthetic.label == "Figure 3" else "yaxis"
+        assert synthetic.figure.layout[axis].range == original.figure.layout[axis].range is not None

@@ -171,7 +171,7 @@ def test_unknown_and_nameless_rows_are_counted_and_left_out(study: Any) -> None:
     line = Line.objects.filter(action="table.replace").get()
     details = json.loads(line.details)
     assert (details["rows"], details["left_out"]) == (2, 2) and "a lot" not in line.details
-    with pytest.raises(DataError, match="nothing was taken in"):
+    with pytest.raises(DataError, match="nothing was imported"):
         write_rows(table, [(2, "nobody", {})], actor=study.owner.user, again=True)
     assert PersonRow.objects.count() == 2  # all or nothing
 

@@ -69,7 +69,7 @@ def test_a_german_file_becomes_a_table_that_the_next_snapshot_has(study: Any) ->
     listed = b"".join(study.owner.get(f"/tables/uploads/{upload.key}/left-out.csv").streaming_content).decode()
     assert "ZZCANARY-unknown" in listed and len(listed.strip().splitlines()) == 2
     taken = study.owner.post(made["Location"], {**DECLARED, "do": "accept"}, follow=True)
-    assert "4 rows of 2 patients were taken in. 2 were left out." in taken.content.decode()
+    assert "4 rows of 2 patients were imported. 2 were left out." in taken.content.decode()
     table = PersonTable.objects.get(name="laboratory")
     assert table.rows.count() == 4 and not TableUpload.objects.exists()
     assert not uploads.path_of(upload.key).exists()
@@ -100,7 +100,7 @@ def test_wrong_declarations_are_said_next_to_their_columns(study: Any) -> None:
     hidden = study.owner.post(address, {**DECLARED, "name1": computed, "do": "check"})
     assert "policy opens fields by name" in hidden.content.decode()
     nobody = study.owner.post(address, {**DECLARED, "person": "Stadium", "kind0": "", "do": "accept"})
-    assert "nothing was taken in" in nobody.content.decode() and PersonTable.objects.count() == 1
+    assert "nothing was imported" in nobody.content.decode() and PersonTable.objects.count() == 1
     discarded = study.owner.post(address + "/discard")
     assert discarded.status_code == 302 and not TableUpload.objects.exists()
 

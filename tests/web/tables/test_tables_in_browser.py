@@ -80,6 +80,7 @@ def open_page(served: Any) -> Iterator[Any]:
 
 
 def ask(page: Any, epsilon: str) -> None:
+    page.get_by_text("Set it another way").click()
     page.get_by_label("A privacy loss that I set").check()
     page.locator("#id_epsilon").fill(epsilon)
     page.locator("#price").get_by_role("button", name="Ask and pay").click()
@@ -169,6 +170,6 @@ def test_owner_adds_a_table_from_a_file(served: Any, open_page: Any, tmp_path: P
         page.get_by_text("Download these rows").click()
     assert "somebody else" in Path(saved.value.path()).read_text()
     page.get_by_role("button", name="Take in").click()
-    page.get_by_text("2 rows of 2 patients were taken in.").wait_for()
+    page.get_by_text("2 rows of 2 patients were imported.").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert not page.heard

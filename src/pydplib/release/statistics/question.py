@@ -790,8 +790,8 @@ def sampled_groups(schema: Schema, rows: int) -> Bound:
 
 
 def _clamped(name: str, facts: Facts) -> str:
-    column = facts.schema.column(name)
-    if column.ends is None:
+    column = facts.schema.columns[name]
+    if not column.is_ranged or column.ends is None:
         return ""
     low, high = column.ends
     if name in facts.question.measured and column.holds_numbers and facts.question.about == "numbers":

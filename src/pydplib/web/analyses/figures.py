@@ -38,7 +38,7 @@ def in_words(release: Release, template: Template) -> Release:
         >>> in_words(counted, builtin("pirads-paper")).axes[0].labels
         ('chronic', 'no')
     """
-    return replace(release, axes=tuple(_named(axis, _titles(axis.name, template)) for axis in release.axes))
+    return replace(release, axes=tuple(_named(axis, option_titles(axis.name, template)) for axis in release.axes))
 
 
 def printed_of(release: Release, template: Template) -> Printed | None:
@@ -47,12 +47,15 @@ def printed_of(release: Release, template: Template) -> Printed | None:
     if kind is None:
         return None
     names = {
-        str(entry["column"]): _titles(entry["column"], template) for entry in release.question.get("variables", ())
+        str(entry["column"]): option_titles(entry["column"], template)
+        for entry in release.question.get("variables", ())
     }
-    return kind.print_release(in_words(release, template), names)
+    printed: Printed | None = kind.print_release(in_words(release, template), names)
+    return printed
 
 
-def _titles(name: str, template: Template) -> dict[str | int, str]:
+def option_titles(name: str, template: Template) -> dict[str | int, str]:
+    """Return the values of a field with the template's words for them; none where they would not fit on an axis."""
     place = template.index.by_id.get(name)
     options = place.item.options if place is not None and isinstance(place.item, Question) else ()
     titles = {option.value: option.text for option in options}

@@ -90,8 +90,10 @@ def _ask(
 ) -> Analysis:
     check_can_sign(project.hospital)
     with noting_refusals(user, project, place):
-        read = {} if offer is None else {"snapshot": offer.snapshot, "policy": offer.policy}
-        session, snapshot = open_session(project, user, place, table=table, **read)
+        pinned, policy = (None, None) if offer is None else (offer.snapshot, offer.policy)
+        session, snapshot = open_session(
+            project, user, place, table=table, open_late=True, snapshot=pinned, policy=policy
+        )
     with session.table:
         with noting_refusals(user, project, place):
             noise, quoted = _settled(session, question, noise, needed=at_most is not None)

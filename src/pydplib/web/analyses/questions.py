@@ -128,7 +128,7 @@ def make_condition(name: str, column: Column, operator: str, values: Sequence[An
         raise QuestionError("Give both ends." if operator == "between" else "Give the value.")
     if operator == "between" and column.code(values[0]) > column.code(values[1]):
         raise QuestionError("The first number must not be above the second.")
-    return RowCondition(name, operator, tuple(values))  # type: ignore[arg-type]
+    return RowCondition(name, operator, tuple(values))
 
 
 def build_question(
@@ -165,10 +165,9 @@ def build_question(
         >>> build_question("count", own={"of": "persons"})
         Count(of='persons')
     """
-    known = offered_statistics()
-    if kind not in known:
-        raise QuestionError(f"Unknown question.{did_you_mean(kind, known)}")
-    shape: type[Question] = known[kind]
+    shape = STATISTICS.get(kind)
+    if shape is None or not shape.offered:
+        raise QuestionError(f"Unknown question.{did_you_mean(kind, offered_statistics())}")
     edges = dict(bins or {})
     if shape.about is not None and not field:
         raise QuestionError("Choose the field that the question is about.")

@@ -52,6 +52,7 @@ def open_session(
     table: str = "",
     snapshot: Snapshot | None = None,
     policy: Policy | None = None,
+    open_late: bool = False,
 ) -> tuple[Session, Snapshot]:
     """Return a session of the user's organisation on the project's published snapshot.
 
@@ -63,6 +64,7 @@ def open_session(
         table: The repeating group that is asked; empty for reports. All tables have the project's one budget.
         snapshot: The snapshot, where something was agreed on one that is not the published one any more.
         policy: The policy, where this request has read it already.
+        open_late: Whether budgets are opened by the first payment.
 
     Raises:
         PolicyError: If the owner has published nothing yet, or the role may not ask.
@@ -87,6 +89,7 @@ def open_session(
         limit_epsilon=snapshot.limit_epsilon,
         show_data_set=place.can("read_all_ledgers"),  # it depends on what others asked
         preview=preview,
+        open_late=open_late,
     )
     return session, snapshot
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest
+from collections.abc import Callable
+from typing import cast
+
+from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.security import HttpBearer
 
@@ -42,7 +45,7 @@ api = NinjaAPI(
 for _router in ROUTERS:
     api.add_router("", _router)
 for _kind in (Exception, *api._exception_handlers):
-    api.add_exception_handler(_kind, problems.answer)
+    api.add_exception_handler(_kind, cast("Callable[..., HttpResponse]", problems.answer))
 
 
 def openapi_document() -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest
@@ -17,9 +17,11 @@ MOST_DEPTH = 8
 class StrictParser(Parser):
     """Reads a body, refusing what other readers could read differently: keys twice, NaN, endless nesting."""
 
-    def parse_body(self, request: HttpRequest) -> object:
+    def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         """Return the body's values."""
-        values = json.loads(request.body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
+        values: dict[str, Any] = json.loads(
+            request.body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant
+        )
         _check_depth(values, MOST_DEPTH)
         return values
 

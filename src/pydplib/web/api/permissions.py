@@ -15,12 +15,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
 from pydplib.errors import ParameterError, PolicyError
@@ -36,9 +37,11 @@ from pydplib.web.people.sign_in.second_factor import is_guarded
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.permissions import M, TargetRequest, find, note_stranger, project_of
 
+Operation = TypeVar("Operation", bound=Callable[..., HttpResponseBase])
+
 
 class TokenRequest(TargetRequest[M]):
-    """What an operation gets: as behind the doors of pages, and the token that it was called with."""
+    """What an operation gets: as a view of a page, and the token that it was called with."""
 
     token: ApiToken
 
@@ -68,7 +71,7 @@ def entry(
     scope: tokens.Scope | None = None,
     of: type[Model] | None = None,
     basic: bool = False,
-) -> Callable[[Any], Any]:
+) -> Callable[[Operation], Operation]:
     """Let those in whose token has ``scope`` and whose role in the object's project has ``power``."""
     if (power is None) != (of is None):
         raise ImproperlyConfigured("A power is asked of the project of an object: give both or none.")
@@ -77,7 +80,7 @@ def entry(
     return lambda operation: _hang(operation, OperationRule(power, scope, of, basic=basic))
 
 
-def open_to_all(operation: object) -> object:
+def open_to_all(operation: Operation) -> Operation:
     """Let anybody in, without a token."""
     return _hang(operation, OperationRule(public=True))
 
@@ -201,6 +204,6 @@ def _not_allowed(entries: Iterable[str]) -> HttpResponse:
     return problem(405, f"This address takes {allowed}.", kind="ParameterError", headers={"Allow": allowed})
 
 
-def _hang(operation: Any, rule: OperationRule) -> Any:
-    operation.entry = rule
+def _hang(operation: Operation, rule: OperationRule) -> Operation:
+    operation.entry = rule  # type: ignore[attr-defined]
     return operation

@@ -65,7 +65,7 @@ def bound_curve(given: Sequence[Given]) -> Drawing:
         height=360,
     )
     rows = [[each.name, round(each.epsilon, 4), round(100 * each.bound, 1)] for each in named]
-    return "bound", figure, ["Recipient", "Epsilon", "Right at most, %"], rows
+    return "bound", figure, ["Recipient", "Epsilon", "Best guess right at most, %"], rows
 
 
 def html_report(run: AttackRun) -> str:

@@ -132,7 +132,7 @@ def _write(out: IO[bytes], files: list[tuple[str, Path]], about: dict[str, objec
                 entry = tarfile.TarInfo(name)
                 entry.size, entry.mode = os.fstat(file.fileno()).st_size, 0o600
                 counted = _Counted(file)
-                archive.addfile(entry, counted)  # type: ignore[arg-type]
+                archive.addfile(entry, counted)
                 sums[name] = counted.digest.hexdigest()
         text = json.dumps({**about, "sha256": sums}, indent=1).encode()
         entry = tarfile.TarInfo(MANIFEST)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from django.db.models import F, Model, QuerySet
 from django.db.models.expressions import Combinable
+from django.http import QueryDict
 from django.template.context import Context
 
 from pydplib.web.design.components import component
@@ -46,7 +47,7 @@ class Sorting:
     def apply(self, rows: QuerySet[M]) -> QuerySet[M]:
         """Return the rows in order; those without a value come last, and ties by the newest first."""
         by = self.columns[self.name]
-        key = F(by) if isinstance(by, str) else by
+        key = F(by) if isinstance(by, str) else cast("F", by)
         return rows.order_by(key.desc(nulls_last=True) if self.is_down else key.asc(nulls_last=True), "-pk")
 
 
@@ -56,9 +57,9 @@ def sort_head(context: Context, sorting: Sorting, name: str, label: str, kind: s
     chosen = sorting.name == name
     # A column that is new begins where readers look first: at A, or at the latest.
     descends = not sorting.is_down if chosen else sorting.default == f"-{name}"
-    query = request.GET.copy() if request is not None else {}
+    query = request.GET.copy() if request is not None else QueryDict(mutable=True)
     query["sort"] = f"-{name}" if descends else name
     query.pop("page", None)
-    address = f"?{query.urlencode()}" if request is not None else f"?sort={query['sort']}"
+    address = f"?{query.urlencode()}"
     order = ("descending" if sorting.is_down else "ascending") if chosen else ""
     return component("sort_head", url=address, label=label, order=order, kind=kind)

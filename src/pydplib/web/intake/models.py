@@ -148,8 +148,8 @@ class ImportBatch(models.Model):
         UPLOADED = "uploaded", "Columns to be matched"
         CHECKING = "checking", "Being checked"
         CHECKED = "checked", "Checked"
-        ACCEPTING = "accepting", "Being taken in"
-        ACCEPTED = "accepted", "Taken in"
+        ACCEPTING = "accepting", "Being imported"
+        ACCEPTED = "accepted", "Imported"
         DISCARDING = "discarding", "Being removed"
         DISCARDED = "discarded", "Discarded"
 
@@ -209,7 +209,7 @@ class ImportRow(models.Model):
 
         LEAVE_OUT = "leave_out", "Leave out"
         FIXED = "fixed", "Corrected"
-        KEEP = "keep", "Take it in all the same"
+        KEEP = "keep", "Import it anyway"
 
     batch = models.ForeignKey(ImportBatch, on_delete=models.CASCADE, related_name="problem_rows")
     number = models.PositiveIntegerField()  # as people count in their file

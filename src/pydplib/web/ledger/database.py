@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,6 @@ from pydplib.budget.chain import Head, check_chain, check_head
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import check_name
 from pydplib.budget.limits import Limits
-from pydplib.budget.store import Account
 from pydplib.budget.store_ledger import StoreLedger
 from pydplib.budget.verify import DamagedLedgerError
 from pydplib.budget.workflow import KnownRelease, Refused, Reservation
@@ -41,8 +41,8 @@ class DatabaseLedger(StoreLedger):
 
     def __init__(self, head_file: Path | None = None) -> None:
         self.head_file = head_file or settings.CONFIGURATION.home / "ledger.head.json"
+        self._unseeded = False
         self._view: DatabaseStore | None = None
-        self._seen: dict[tuple[str | None, str | None], list[Account]] = {}
 
     @property
     def damage_file(self) -> Path:
@@ -88,7 +88,9 @@ class DatabaseLedger(StoreLedger):
 
     @contextmanager
     def _transaction(self) -> Iterator[DatabaseStore]:
-        check_not_seeded()
+        if not self._unseeded:
+            check_not_seeded()
+            self._unseeded = True
         self.check_sound()
         try:
             # Durable: an outer transaction that rolled back would take the debit with it.
@@ -116,7 +118,6 @@ class DatabaseLedger(StoreLedger):
     def reading(self) -> Iterator[None]:
         """Let what is read inside be one state of the ledger, checked once; one request, one thread."""
         with self._snapshot() as self._view:
-            self._seen.clear()
             try:
                 yield
             finally:
@@ -145,21 +146,15 @@ class DatabaseLedger(StoreLedger):
     def _known_head(self) -> Head | None:
         return Head.read(self.head_file) if self.head_file.exists() else None
 
-    def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
-        """Return what was spent of the budgets, of all or of one lineage or recipient; found by the database."""
-        if self._view is not None and (lineage, recipient) in self._seen:
-            return self._seen[lineage, recipient]
-        wanted = {"lineage": lineage, "recipient": recipient}
-        named = {name: check_name(name, value) for name, value in wanted.items() if value is not None}
-        with self._snapshot() as store:
-            self._seen[lineage, recipient] = found = list(store.accounts(**named))
-        return found
-
     def costs(self, digests: Iterable[str]) -> dict[str, Cost]:
         """Return what whoever gets a release pays for it, by its key: as the entry says that debited it first."""
         wanted = list(digests)
         with self._snapshot() as store:
             return {digest: _known(store, digest).cost for digest in wanted}
+
+    def words_for(self, recipient: str | None) -> str:
+        """Return what readers call a recipient: accounts are named by random keys, which mean nothing to them."""
+        return "your organisation" if recipient and re.fullmatch("[0-9a-f]{16}", recipient) else ""
 
     def paid_by(self, recipient: str, digests: Iterable[str]) -> set[str]:
         """Return which of these releases a recipient has paid for."""
@@ -183,7 +178,7 @@ class DatabaseLedger(StoreLedger):
             key = _known(store, digest)
             outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), limits=limits)
         if isinstance(outcome, Refused):
-            raise workflow.to_error(outcome)
+            raise workflow.to_error(outcome, whose=self.words_for(outcome.recipient))
         return outcome
 
     def _check_head(self, store: DatabaseStore, name: str, known: Head | None) -> None:

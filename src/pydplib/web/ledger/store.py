@@ -128,8 +128,10 @@ class DatabaseStore:
                 yield Entry.from_body(row.body, row.hash)
             pieces, before = found.filter(number__lt=piece[-1].number), 4 * before
 
-    def accounts(self, **named: str) -> Iterator[Account]:
-        """Return all accounts, or those of a lineage or recipient."""
+    def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> Iterator[Account]:
+        """Return the accounts, all of them or one lineage's or recipient's."""
+        wanted = {"lineage": lineage, "recipient": recipient}
+        named = {name: value for name, value in wanted.items() if value is not None}
         return map(_account, self._accounts.filter(**named).order_by("lineage", "recipient", "relation"))
 
     def releases(self) -> Iterator[StoredRelease]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from pydplib.web.auditlog.log import recorded
+from pydplib.web.design.forms import Posted
 from pydplib.web.notices.models import Notice, NoticePreference
 from pydplib.web.people.models import User
 
@@ -21,8 +22,8 @@ class PreferenceForm(forms.ModelForm):  # type: ignore[type-arg]
             "webhook": "The operator chose where that is. It learns your user name, and that something waits.",
         }
 
-    def __init__(self, *args: object, mail: bool, webhook: bool, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: Posted = None, *, instance: NoticePreference, mail: bool, webhook: bool) -> None:
+        super().__init__(data, instance=instance)
         if not mail:
             del self.fields["mail"]
         if not webhook:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from pydplib.web.notices import channels
 from pydplib.web.notices.preferences import PreferenceForm, preference_of, save
-from pydplib.web.people.permissions import signed_in
+from pydplib.web.people.permissions import SignedInRequest, signed_in
 
 
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
-def notices(request: HttpRequest) -> HttpResponse:
+def notices(request: SignedInRequest) -> HttpResponse:
     """Show and change where notices go."""
     mail, webhook = channels.has_mail(), channels.has_webhook()
     form = PreferenceForm(request.POST or None, instance=preference_of(request.user), mail=mail, webhook=webhook)

@@ -37,14 +37,14 @@ View: TypeAlias = Callable[..., HttpResponseBase]
 
 
 class SignedInRequest(HttpRequest):
-    """What a view behind a door gets: a request of somebody who has signed in."""
+    """What a guarded view gets: a request of somebody who has signed in."""
 
     user: User
 
 
 SignedInView: TypeAlias = Callable[Concatenate[SignedInRequest, ...], HttpResponseBase]
 Check: TypeAlias = Callable[[SignedInRequest, dict[str, object]], HttpResponse | None]
-"""What a door asks before the view runs: nothing, or where the browser goes instead. It may take keywords away."""
+"""What a permission asks before the view runs: nothing, or where the browser goes instead. It may drop keywords."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class ProjectRequest(SignedInRequest):
 
 
 class TargetRequest(ProjectRequest, Generic[M]):
-    """What a view gets whose address names an object: the object, of the model that its door names."""
+    """What a view gets whose address names an object: the object, of the model that its permission names."""
 
     target: M
 

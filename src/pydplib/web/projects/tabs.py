@@ -14,7 +14,7 @@ def project_tabs(request: ProjectRequest, active: str) -> list[dict[str, object]
         ("Overview", "project", reverse("project", kwargs={"key": key}), True),
         ("Members", "members", reverse("members", kwargs={"key": key}), place.can("read_log")),
         ("Policy", "policy", f"{reverse('policy')}?project={key}", True),
-        ("What you get", "access", f"{reverse('access')}?project={key}", True),
+        ("Your access", "access", f"{reverse('access')}?project={key}", True),
         ("Requests", "requests", f"{reverse('requests')}?project={key}", True),
     ]
     return [{"label": label, "url": url, "active": name == active} for label, name, url, is_open in listed if is_open]

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from pydplib import plot
+from pydplib.capture import Template
 from pydplib.plot import Box, Figure
 from pydplib.plot.catalogue import CATALOGUE
+from pydplib.release import Mean
 from pydplib.synthesis import SyntheticTable
 from pydplib.synthesis.counters import CodeCounter
+from pydplib.web.analyses.figures import option_titles
 
 PAPER = ("2", "3", "4", "5")
 """The figures of the paper."""
@@ -24,6 +27,9 @@ _SCORES = (1, 2, 3, 4, 5)
 _COUNTED = "patients"
 
 Rows = Mapping[str, Sequence[object]]
+
+ValueNames = Mapping[str, Mapping[str, str]]
+"""Column -> its values, as they are stored -> their words for readers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,28 +57,54 @@ class SyntheticFigure:
     is_measured: bool = True
 
 
-def drawings(table: SyntheticTable, rows: Rows, *, name: str = "synthetic") -> list[SyntheticFigure]:
+def value_names(table: SyntheticTable, template: Template) -> ValueNames:
+    """Return the template's words for the values of a table: chronic instead of chr."""
+    return {
+        name: {key: words for key, words in option_titles(name, template).items() if isinstance(key, str)}
+        for name in table.columns
+    }
+
+
+def drawings(
+    table: SyntheticTable,
+    rows: Rows,
+    *,
+    name: str = "synthetic",
+    words: ValueNames | None = None,
+    titles: Mapping[str, str] | None = None,
+) -> list[SyntheticFigure]:
     """Return the paper's figures of rows, as far as they have the columns.
 
     Args:
         table: The synthetic table, which says what was measured.
         rows: The rows as columns: the synthetic ones, or for the owner the original's.
         name: What the rows are, for ids and captions.
+        words: The words for stored values.
+        titles: Column -> its title.
     """
     found = []
+    named = words or {}
+    rows = {key: [named.get(key, {}).get(value, value) for value in values] for key, values in rows.items()}
     for number in PAPER:
         spec = CATALOGUE[number]
         if not set(spec.fields) <= set(rows):
             continue
         margin = table.margin(list(spec.fields)) if name == "synthetic" else None
         note = "" if margin is None else margin.words
+        if margin is not None and not margin.is_measured:
+            shown = " and ".join((titles or {}).get(field, field) for field in spec.fields)
+            note = f"{shown}: the figure shows what the other tables imply. Conclude nothing about a relation from it."
+        caption = note if margin is None or margin.is_measured else margin.words
         figure, heads, lines = _DRAWERS[number](rows)
+        if number == "3" and margin is not None and margin.is_measured and table.one_row:
+            figure, heads, lines = _average_age(rows, _average_ends(table))
+            note = caption = f"{note}; bars are 95 % intervals for the population, sampling and noise together"
         found.append(
             SyntheticFigure(
                 id=f"{name}-figure-{number}",
                 title=spec.title,
                 label=spec.label,
-                figure=figure.with_words(caption=note),
+                figure=figure.with_words(caption=caption),
                 heads=heads,
                 rows=lines,
                 note=note,
@@ -82,14 +114,47 @@ def drawings(table: SyntheticTable, rows: Rows, *, name: str = "synthetic") -> l
     return found
 
 
-def relation_tables(table: SyntheticTable, titles: Mapping[str, str]) -> list[SyntheticFigure]:
+def share_axes(one: SyntheticFigure, other: SyntheticFigure) -> None:
+    """Give two drawings of one figure the same axis of numbers, so that they can be compared by eye."""
+    name = "x" if one.label == CATALOGUE["3"].label else "y"
+    reach: list[float] = []
+    for drawn in (one.figure, other.figure):
+        stacked = np.zeros(1)
+        for trace in drawn.data:
+            if trace.type == "box":
+                reach += [float(end) for end in (*trace.lowerfence, *trace.upperfence)]
+                continue
+            values = np.nan_to_num(np.asarray(trace[name], dtype=float), nan=math.nan)
+            bars = getattr(trace, f"error_{name}", None)
+            half = 0.0 if bars is None or bars.array is None else np.asarray(bars.array, dtype=float)
+            if trace.type == "bar":
+                stacked = stacked + values
+            else:
+                reach += [*(values - half), *(values + half)]
+        reach += [] if stacked.size == 1 else [0.0, *stacked]
+    known = [end for end in reach if math.isfinite(end)]
+    if not known:
+        return
+    low, high = min(known), max(known)
+    room = 0.05 * max(high - low, 1e-9)
+    ends = [low if low == 0 else low - room, high + room]
+    for drawn in (one.figure, other.figure):
+        drawn.update_layout({f"{name}axis": {"range": ends}})
+
+
+def relation_tables(
+    table: SyntheticTable, titles: Mapping[str, str], names: ValueNames | None = None
+) -> list[SyntheticFigure]:
     """Return each declared pair of columns as a table of colours: counts of the synthetic rows."""
     counter = CodeCounter(list(table.codes), [variable.size for variable in table.variables])
     found = []
     for number, relation in enumerate(r for r in table.measured if not r.found and len(r.columns) == 2):
         down, across = (table.columns.index(name) for name in relation.columns)
         counts = counter.counts((down, across))
-        labels = [list(table.variables[place].labels) for place in (down, across)]
+        labels = [
+            [(names or {}).get(name, {}).get(label, label) for label in table.variables[place].labels]
+            for name, place in zip(relation.columns, (down, across), strict=True)
+        ]
         words = [titles.get(name, name) for name in relation.columns]
         margin = table.margin(list(relation.columns))
         figure = plot.heatmap(
@@ -132,16 +197,34 @@ def _age_and_score(rows: Rows) -> tuple[Figure, list[str], list[list[object]]]:
     return figure, ["age", *groups], lines
 
 
-def _average_age(rows: Rows) -> tuple[Figure, list[str], list[list[object]]]:
+def _average_ends(table: SyntheticTable) -> dict[int, tuple[float, float]]:
+    """Return the interval of the average age of each score."""
+    found = table.interval(Mean("age", by="pirads"))
+    ends = zip(found.cells, found.low, found.high, strict=True)
+    return {_score(cell[0]): (low, high) for cell, low, high in ends if _score(cell[0]) in _SCORES}
+
+
+def _average_age(
+    rows: Rows, ends: Mapping[int, tuple[float, float]] | None = None
+) -> tuple[Figure, list[str], list[list[object]]]:
     pairs = [(float(age), _score(score)) for age, score in _pairs(rows, "age", "pirads")]
     by_score = [[age for age, own in pairs if own == score] for score in _SCORES]
     means = [sum(ages) / len(ages) if ages else math.nan for ages in by_score]
     labels = [f"PI-RADS {score}" for score in _SCORES]
-    figure = plot.dots(labels, {"average age": means}, x_title="average age in years")
     lines: list[list[object]] = [
         [label, "–" if math.isnan(mean) else f"{mean:.1f}"] for label, mean in zip(labels, means, strict=True)
     ]
-    return figure, ["score", "average age"], lines
+    if ends is None:
+        figure = plot.dots(labels, {"average age": means}, x_title="average age in years")
+        return figure, ["score", "average age"], lines
+    own = [ends.get(score, (math.nan, math.nan)) for score in _SCORES]
+    # Bars reach the farther end, so that they hold the whole interval.
+    reach = [max(mean - low, high - mean, 0.0) for mean, (low, high) in zip(means, own, strict=True)]
+    margins = {"average age": [0.0 if math.isnan(wide) else wide for wide in reach]}
+    figure = plot.dots(labels, {"average age": means}, margins=margins, x_title="average age in years")
+    for line, (low, high) in zip(lines, own, strict=True):
+        line.append("–" if math.isnan(low) else f"{low:.1f} to {high:.1f}")
+    return figure, ["score", "average age", "95 % interval"], lines
 
 
 def _age_by_prostatitis(rows: Rows) -> tuple[Figure, list[str], list[list[object]]]:

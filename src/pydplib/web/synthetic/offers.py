@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, TypedDict
@@ -14,7 +13,7 @@ from pydplib.capture import Template
 from pydplib.errors import BudgetError, ParameterError, PolicyError, QuestionError
 from pydplib.release import Price, Session
 from pydplib.synthesis import SyntheticTable
-from pydplib.synthesis.purchase import SyntheticDesign, design
+from pydplib.synthesis.purchase import ExpectedNoise, design
 from pydplib.synthesis.table import MECHANISM
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.design.values import epsilon_left
@@ -104,15 +103,12 @@ class Variant:
     Attributes:
         asked: What would be bought.
         price: What it costs, and what it leaves.
-        margin: How far noise moves one count of a column or declared relation in 95 of 100 tables, in persons.
-        distance: The expected share by which noise moves a column (total variation); None where the number of
-            persons is not known.
+        expected: How far noise moves counts and columns, as far as it is known.
     """
 
     asked: Asked
     price: Price
-    margin: float
-    distance: float | None
+    expected: ExpectedNoise
 
     @property
     def noise(self) -> str:
@@ -138,15 +134,16 @@ class Variant:
     @property
     def fidelity(self) -> str:
         """What to expect, for readers."""
-        cells = f"± {self.margin:.0f} persons in a cell"
-        return cells if self.distance is None else f"{cells}, columns {100 * self.distance:.1f} % off"
+        words, distance = self.expected.words, self.expected.distance_words
+        return f"{words}, columns {distance} off" if distance else words
 
     @property
     def is_useful(self) -> str:
         """Useful, rough or poor: what the expected distance of the columns means."""
-        if self.distance is None:
+        distance = self.expected.distance
+        if distance is None:
             return ""
-        return "useful" if self.distance <= 0.05 else "rough" if self.distance <= 0.1 else "poor"
+        return "useful" if distance <= 0.05 else "rough" if distance <= 0.1 else "poor"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,20 +211,10 @@ def _compared(one: Variant, other: Variant) -> str:
     return f"{lines} “Leaves” is the largest single question without a delta that your organisation could still ask."
 
 
-def _parts(made: SyntheticDesign) -> int:
-    """Return among how many tables the budget is split, as far as it is known before: a search takes about as much."""
-    return len(made.variables) * (2 if made.find else 1) + len(made.relations)
-
-
-def _variance(made: SyntheticDesign) -> float:
-    return float(made.spending.variance(made.budget / _parts(made)))
-
-
 def _variant(session: Session, asked: Asked, rules: Template) -> Variant:
     made, _ = design(session, buy=False, **asked.options(rules))
     price = price_of(session, asked, rules)
-    margin = 1.96 * math.sqrt(_variance(made)) + 1
-    return Variant(asked=asked, price=price, margin=margin, distance=made.distance(known_size(session)))
+    return Variant(asked=asked, price=price, expected=made.expect(known_size(session)))
 
 
 def known_size(session: Session) -> float | None:
@@ -260,12 +247,12 @@ def _equal(session: Session, first: Variant, rules: Template) -> Variant | None:
         if asked.noise_factor is not None:
             return _variant(session, asked, rules)
         made, _ = design(session, buy=False, **first.asked.options(rules))
-        wanted = _variance(made)
+        wanted = made.expect(None).cell
         delta = None if asked.noise == "laplace" else Fraction(session.quote().left.limit.atto_conversion, 10**18)
         low, high = 1, 200 * _STEP
         while low < high:  # the smallest epsilon, in thousandths, with at most that noise
             middle = (low + high) // 2
-            if _variance(replace(made, epsilon=Fraction(middle, _STEP), delta=delta)) <= wanted:
+            if replace(made, epsilon=Fraction(middle, _STEP), delta=delta).expect(None).cell <= wanted:
                 high = middle
             else:
                 low = middle + 1

@@ -19,7 +19,7 @@ from pydplib.web.auditlog.log import record
 from pydplib.web.intake.pinned import select_rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User
-from pydplib.web.synthetic.figures import SyntheticFigure, drawings
+from pydplib.web.synthetic.figures import SyntheticFigure, drawings, share_axes, value_names
 from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.synthetic.purchases import snapshot_of
 from pydplib.web.synthetic.tables import columns_of
@@ -74,8 +74,9 @@ def look(user: User, row: SyntheticPurchase, table: SyntheticTable) -> NextToOri
     )
     record(user, "synthetic.original", row.key, project=row.project)
     try:
-        shown = drawings(table, columns_of(table))
-        exact = {figure.label: figure for figure in drawings(table, rows, name="original")}
+        words = value_names(table, snapshot_of(row).template.template)
+        shown = drawings(table, columns_of(table), words=words)
+        exact = {figure.label: figure for figure in drawings(table, rows, name="original", words=words)}
         frame = {name: np.array(values, dtype=object) for name, values in rows.items()}
         report = disclosure_report(table, frame)
     except DataError:
@@ -85,6 +86,8 @@ def look(user: User, row: SyntheticPurchase, table: SyntheticTable) -> NextToOri
             "The original cannot be shown now. The reason is withheld, because it may quote data."
         ) from None
     pairs = [(figure, exact[figure.label]) for figure in shown if figure.label in exact]
+    for pair in pairs:
+        share_axes(*pair)
     return NextToOriginal(pairs=pairs, report=report, persons=len(next(iter(rows.values()), [])))
 
 

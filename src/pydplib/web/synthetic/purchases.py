@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from typing import Any, cast
 
 from django.conf import settings
@@ -138,7 +139,7 @@ def _pay(row: SyntheticPurchase, session: Session, user: User, place: Member, *,
     try:
         with noting_refusals(user, row.project, place):
             _check_agreed_table(row, session)
-            pay_synthetic(session, **_options(row))
+            pay_synthetic(session, **_options(row, session))
     except (BudgetError, PolicyError):
         if drop:
             SyntheticPurchase.objects.filter(pk=row.pk, state=_State.PAYING, worker="").delete()
@@ -148,7 +149,7 @@ def _pay(row: SyntheticPurchase, session: Session, user: User, place: Member, *,
 
 def _check_agreed_table(row: SyntheticPurchase, session: Session) -> None:
     """Raise before the debit if somebody else would pay, or today's cap would make another table than was agreed."""
-    made, _ = design(session, buy=False, **_options(row))
+    made, _ = design(session, buy=False, **_options(row, session))
     if session.recipient != row.recipient or key_of(session, made).digest != row.digest:
         raise ParameterError(
             "The terms have changed since this table was agreed: under those of today it would be another one. Nothing "
@@ -210,7 +211,7 @@ def make(row: SyntheticPurchase, claim: jobs.Claim | None = None) -> None:
         session = _session(row)
         with session.table:
             _check_agreed_table(row, session)
-            table = buy_synthetic(session, progress=_teller(claim), **_options(row))
+            table = buy_synthetic(session, progress=_teller(claim, row), **_options(row, session))
         if table.key != row.digest:
             raise LedgerError("What was made is another table than the one that was paid. Ask the operator.")
         receipt = _receipt(row, table)
@@ -223,16 +224,23 @@ def make(row: SyntheticPurchase, claim: jobs.Claim | None = None) -> None:
 def _session(row: SyntheticPurchase) -> Session:
     """Return a session on the very snapshot that was agreed, which need not be the published one any more.
 
-    The role is the one in which it was bought; the groups are those of today.
+    The role is the one in which it was bought; the groups are those of today. What is paid is made as it was agreed,
+    also where the role's cap is lower today.
     """
     member = row.project.members.filter(user=row.asked_by).first()
     place = Member.as_role(row.role, groups=() if member is None else member.groups)
     session, _ = open_session(row.project, row.asked_by, place, snapshot=snapshot_of(row))
+    if DatabaseLedger().paid_by(row.recipient, [row.digest]):
+        session.settle()
     return session
 
 
-def _options(row: SyntheticPurchase) -> SynthesisOptions:
-    return Asked.from_dict(row.asked).options(snapshot_of(row).template.template)
+def _options(row: SyntheticPurchase, session: Session) -> SynthesisOptions:
+    """Return what was agreed; once it is paid, the price says the accuracy, and no cap of today changes it."""
+    asked = Asked.from_dict(row.asked)
+    if session.is_settled:
+        asked = replace(asked, epsilon=row.nano_epsilon / NANO, noise_factor=None)
+    return asked.options(snapshot_of(row).template.template)
 
 
 def snapshot_of(row: SyntheticPurchase) -> Snapshot:
@@ -260,12 +268,19 @@ def _receipt(row: SyntheticPurchase, table: SyntheticTable) -> Receipt:
     return sign(receipt, row.project.hospital)
 
 
-def _teller(claim: jobs.Claim) -> Any:
-    """Return what writes down how far the measurement is; the number of steps of a search is an upper bound."""
+def _teller(claim: jobs.Claim, row: SyntheticPurchase) -> Any:
+    """Return what writes down how far the measurement is, by what was agreed alone.
+
+    How long a search goes on depends on its noise, and the noise of a run that was killed is nobody's to see.
+    """
+    declared = len(row.asked["relations"])
 
     def tell(what: str, step: int, steps: int) -> None:
-        percent = min(99, 100 * step // steps) if steps else None
-        claim.tell(progress=percent, progress_words=f"Measuring {what}"[:200] if what != "done" else "Drawing rows")
+        if what == "done":
+            claim.tell(progress=99, progress_words="Drawing rows")
+        elif what != "relations":
+            percent = None if row.asked["find"] else 100 * step // (declared + 1)
+            claim.tell(progress=percent, progress_words="Measuring columns and relations")
 
     return tell
 

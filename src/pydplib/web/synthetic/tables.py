@@ -216,7 +216,13 @@ class FreeAnswer:
     is_measured: bool = True
 
 
-def ask_table(table: SyntheticTable, what: str, names: list[str], titles: Mapping[str, str]) -> FreeAnswer:
+def ask_table(
+    table: SyntheticTable,
+    what: str,
+    names: list[str],
+    titles: Mapping[str, str],
+    values: Mapping[str, Mapping[str, str]] | None = None,
+) -> FreeAnswer:
     """Answer a question from a synthetic table, with intervals for the population; costs nothing.
 
     Args:
@@ -225,6 +231,7 @@ def ask_table(table: SyntheticTable, what: str, names: list[str], titles: Mappin
             column, by the others.
         names: The columns.
         titles: Column -> its words.
+        values: Column -> stored value -> its words.
 
     Raises:
         QuestionError: The question does not fit the table.
@@ -240,13 +247,20 @@ def ask_table(table: SyntheticTable, what: str, names: list[str], titles: Mappin
         return FreeAnswer(
             words=words,
             heads=[*by, "in the synthetic rows"],
-            rows=[[*cells, value] for cells, value in counted],
-            note=f"{margin.words[:1].upper()}{margin.words[1:]}. Conclude nothing about a relation from it.",
+            rows=[[*_in_words(cells, names[-len(cells) :], values), value] for cells, value in counted],
+            note=f"{' and '.join(shown)}: what the other tables imply. Conclude nothing about a relation from it.",
             is_measured=False,
         )
     found = table.interval(question)
     note = f"Counts move by {margin.words}." + (f" Note: {found.note}." if found.note else "")
-    return FreeAnswer(words=words, heads=[*by, found.unit or "value", "95 % interval"], rows=_lines(found), note=note)
+    rows = [[*_in_words(line[:-2], list(found.names), values), *line[-2:]] for line in _lines(found)]
+    return FreeAnswer(words=words, heads=[*by, found.unit or "value", "95 % interval"], rows=rows, note=note)
+
+
+def _in_words(cells: list[str], names: list[str], values: Mapping[str, Mapping[str, str]] | None) -> list[str]:
+    if values is None or len(cells) != len(names):
+        return cells
+    return [values.get(name, {}).get(cell, cell) for name, cell in zip(names, cells, strict=True)]
 
 
 def _question(what: str, names: list[str]) -> Any:

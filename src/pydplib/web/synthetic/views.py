@@ -23,7 +23,7 @@ from pydplib.web.people.permissions import SignedInRequest, signed_in
 from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
 from pydplib.web.projects.words import plain
 from pydplib.web.synthetic import purchases, tables
-from pydplib.web.synthetic.figures import drawings, relation_tables
+from pydplib.web.synthetic.figures import drawings, relation_tables, value_names
 from pydplib.web.synthetic.forms import AskForm, SyntheticForm, WithdrawTableForm
 from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.synthetic.offers import SyntheticOffer, quote
@@ -104,7 +104,7 @@ def _priced(request: ProjectRequest, form: SyntheticForm) -> dict[str, object]:
     if not form.is_valid():
         return {}
     try:
-        found = quote(request.project, request.user, request.member, form.asked)  # type: ignore[attr-defined]
+        found = quote(request.project, request.user, request.member, form.asked)
     except PolicyError as refusal:
         return {"denied": plain(str(refusal))}
     except PydplibError as error:
@@ -165,11 +165,12 @@ def _contents(request: HttpRequest, item: SyntheticPurchase) -> dict[str, object
     table, snapshot = tables.table_of(item), purchases.snapshot_of(item)
     titles = titles_of(Schema.from_json(snapshot.schema))
     rows = tables.columns_of(table)
+    words = value_names(table, snapshot.template.template)
     ask = AskForm(request.GET if "column" in request.GET else None, columns=[(n, titles[n]) for n in table.columns])
     answer = None
     if ask.is_bound and ask.is_valid() and ask.names:
         try:
-            answer = tables.ask_table(table, ask.cleaned_data["what"] or "share", ask.names, titles)
+            answer = tables.ask_table(table, ask.cleaned_data["what"] or "share", ask.names, titles, words)
         except QuestionError as problem:
             ask.add_error(None, str(problem))
     template = snapshot.template.template
@@ -196,7 +197,7 @@ def _contents(request: HttpRequest, item: SyntheticPurchase) -> dict[str, object
             (titles.get(name, name), "; ".join(" + ".join(group) for group in groups))
             for name, groups in table.merged.items()
         ],
-        "drawn": [*drawings(table, rows), *relation_tables(table, titles)],
+        "drawn": [*drawings(table, rows, words=words, titles=titles), *relation_tables(table, titles, words)],
         "ask": ask,
         "answer": answer,
         "kinds": [(name, kind.title) for name, kind in tables.KINDS.items() if name != "copies"],

@@ -196,7 +196,7 @@ def write_rows(
             )
         found = matcher.found
         if not found.known:
-            raise DataError("No row is about a patient of this project, so nothing was taken in. Check the column.")
+            raise DataError("No row is about a patient of this project, so nothing was imported. Check the column.")
         PersonTable.objects.filter(pk=table.pk).update(
             changed=timezone.now(), declared=table.declared, title=table.title
         )

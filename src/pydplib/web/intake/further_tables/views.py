@@ -142,7 +142,7 @@ def table_upload(request: TargetRequest[TableUpload]) -> HttpResponse:
                 left = f" {found.left_out} were left out." if found.left_out else ""
                 messages.success(
                     request,
-                    f"{found.known} rows of {found.patients} patients were taken in.{left} Make and publish a snapshot "
+                    f"{found.known} rows of {found.patients} patients were imported.{left} Make and publish a snapshot "
                     "to let partners ask about them.",
                 )
                 return redirect(f"{reverse('tables')}?project={request.project.key}")
@@ -227,7 +227,7 @@ def table_discard(request: TargetRequest[TableUpload]) -> HttpResponse:
     upload: TableUpload = request.target
     record(request.user, "table.discard", upload.key, project=request.project)
     remove_upload(upload)
-    messages.success(request, "The file is deleted. Nothing of it was taken in.")
+    messages.success(request, "The file is deleted. Nothing of it was imported.")
     return redirect(f"{reverse('tables')}?project={request.project.key}")
 
 

@@ -77,7 +77,7 @@ def claim_accept(batch: ImportBatch) -> Claim:
         Project.objects.select_for_update().get(pk=batch.project_id)
         others = ImportBatch.objects.filter(project=batch.project_id, state=_State.ACCEPTING).exclude(pk=batch.pk)
         if others.exists():
-            raise DataError("Another import of this project is being taken in. Let it finish, then try again.")
+            raise DataError("Another import of this project is running. Let it finish, then try again.")
         try:
             return Claim(batch, _State.ACCEPTING, among=(_State.CHECKED,), done=0)
         except LostClaimError:
@@ -149,7 +149,7 @@ def claim_discard_of(batch: ImportBatch) -> Claim:
 def check_undo(batch: ImportBatch) -> None:
     """Raise ``DataError`` unless an import can be taken back: until a snapshot holds it, or a report is worked on."""
     if batch.state != _State.ACCEPTED or batch.data_version is None:
-        raise DataError("Only an import that was taken in can be taken back.")
+        raise DataError("Only an accepted import can be taken back.")
     if Snapshot.objects.filter(project=batch.project_id, data_version__gte=batch.data_version).exists():
         raise DataError("A snapshot was made since this import: it cannot be taken back any more.")
     reports = Report.all_objects.filter(batch=batch)
@@ -198,4 +198,4 @@ def _unused(patients: set[int]) -> QuerySet[Patient]:
 def check_not_busy(project: Project) -> None:
     """Raise ``DataError`` while an import of the project is being taken in."""
     if ImportBatch.objects.filter(project=project, state=_State.ACCEPTING).exists():
-        raise DataError("An import is being taken in. Let it finish, or discard it, then try again.")
+        raise DataError("An import is running. Let it finish, or discard it, then try again.")

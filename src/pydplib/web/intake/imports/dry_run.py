@@ -149,7 +149,7 @@ def mend_row(row: ImportRow, fields: Mapping[str, str]) -> bool:
     row.problems = _problems(tried, repeated, _names(row.batch, template))
     row.decision = _Decision.FIXED if tried.ok and not repeated else _Decision.LEAVE_OUT
     row.save()
-    return row.decision == _Decision.FIXED
+    return bool(row.decision == _Decision.FIXED)
 
 
 def decide(row: ImportRow, decision: str) -> None:
@@ -199,7 +199,7 @@ def _problem_row(batch: ImportBatch, row: FileRow, repeated: str, names: Mapping
 def _problems(row: FileRow, repeated: str, names: Mapping[str, str]) -> list[dict[str, object]]:
     found = [_as_value(problem, names) for problem in row.problems]
     if repeated:
-        message = f"{repeated} Leave it out, or take it in all the same."
+        message = f"{repeated} Leave it out, or import it anyway."
         found.append({"code": "duplicate", "field": "", "column": "", "message": message, "severity": "duplicate"})
     return found
 

@@ -214,7 +214,7 @@ def accept_rows(
             evaluation = evaluator(row)
             if not evaluation.ok:
                 first = evaluation.errors[0]
-                raise DataError(f"Row {number} cannot be taken in: {first.message} Nothing was kept.")
+                raise DataError(f"Row {number} cannot be imported: {first.message} Nothing was kept.")
             where = str(evaluation.answers.get(department_field) or department)
             yield recorder.prepare(evaluation.answers, department=where)
 

@@ -79,9 +79,10 @@ class KeptKeys:
     """
 
     def __init__(self, batch: ImportBatch) -> None:
-        path, self._file = path_of(batch.key), None
+        path = path_of(batch.key)
+        self._file: Any = None
         if path.exists():
-            self._file: Any = path.open("rb")
+            self._file = path.open("rb")
             if self._file.read(64) != state_of(batch).encode() or path.stat().st_size != 64 + 32 * batch.rows:
                 self.close()
 

@@ -264,7 +264,7 @@ def import_accept(request: TargetRequest[ImportBatch]) -> HttpResponse:
     if batch.state == _State.CHECKING:
         jobs.start(check_rows, batch, take=claim_check)
     elif batch.state == _State.CHECKED and not _has_agreed(request, batch):
-        messages.warning(request, "Nothing was taken in: say first that these rows are to be left out.")
+        messages.warning(request, "Nothing was imported: say first that these rows are to be left out.")
     elif batch.state in (_State.CHECKED, _State.ACCEPTING):
         jobs.start(accept_batch, batch, take=claim_accept)
     elif batch.state == _State.DISCARDING:

@@ -15,7 +15,7 @@ MEASURES = (
     "Access by role, denied unless the policy allows it; a second factor for owners; sessions end when left alone.",
     "Every look at rows, every change and every refusal in an append-only log whose lines are chained by hashes.",
     "Partners get differentially private statistics within a budget, computed on pinned snapshots, never rows.",
-    "Erasure takes records, identifiers and snapshots; uploads are deleted when taken in, at the latest after a day.",
+    "Erasure takes records, identifiers and snapshots; uploads are deleted when imported, at the latest after a day.",
     "Backups in one file, encrypted if the operator gives a passphrase; restore verifies sums and the log's chain.",
 )
 """What protects the data, in words (Art. 30 (1) g, Art. 32)."""

@@ -14,8 +14,8 @@
     const price = document.getElementById("price");
     // The box itself stays: screen readers announce what changes in it.
     price.replaceChildren(...page.getElementById("price").childNodes);
-    document.getElementById("worth").replaceChildren(...page.getElementById("worth").childNodes);
     if (whole) form.replaceWith(page.querySelector("form.asking"));
+    else document.getElementById("worth").replaceChildren(...page.getElementById("worth").childNodes);
     whole = false;
     const again = document.getElementById("id_title");
     if (again && title) again.value = title;

@@ -20,7 +20,10 @@
   // --- Saving -------------------------------------------------------------------------------------------------
 
   const say = (text) => { status.textContent = text; };
-  const clock = () => new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  // The reader's own clock, from 00:00 to 23:59, for what the server saved earlier too.
+  const clock = (when = new Date()) => when.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const earlier = status.querySelector("time");
+  if (earlier) earlier.textContent = clock(new Date(earlier.dateTime));
 
   const later = (pause) => {
     unsaved = true;
@@ -76,12 +79,31 @@
     }
     if (!answer.ok && answer.status !== 409) {
       unsaved = true;
-      say(`Not saved (${answer.status}). Copy what matters and reload the page.`);
+      await lost(answer.status);
       return;
     }
     take(await answer.text(), step !== "update" || Boolean(kept));
     say(answer.status === 409 ? "Not saved: see above." : `Saved ${clock()}`);
     if (answer.status === 409) met.scrollIntoView({ block: "start" });
+  };
+
+  // A form without its session: whoever is signed out signs in again, everybody else is told where they look.
+  const lost = async (code) => {
+    if (code === 403) {
+      const home = await fetch("/", { method: "HEAD", redirect: "manual" }).catch(() => null);
+      if (home && home.type === "opaqueredirect") {
+        await signInAgain();
+        return;
+      }
+    }
+    const words = "Not saved. Your session may have ended, or this page is too old: copy what matters, then load the page again.";
+    say(words);
+    const alert = document.createElement("p");
+    alert.className = "alert danger";
+    alert.setAttribute("role", "alert");
+    alert.textContent = `${words} (${code})`;
+    met.replaceChildren(alert);
+    met.scrollIntoView({ block: "start" });
   };
 
   // --- Showing what the server answered ---------------------------------------------------------------------------
