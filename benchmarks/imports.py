@@ -74,9 +74,12 @@ def lines(database: str, rows: int, rounds: int) -> Iterator[Line]:
     ours, theirs = (median(pair[which]["seconds"] for pair in pairs) for which in (0, 1))
     ratio = median(there["seconds"] / here["seconds"] for here, there in pairs)
     what = f"{database}: import of {rows:,} reports, times as fast as at {BEFORE}"
-    worked = median(there["cpu"] / here["cpu"] for here, there in pairs)
-    note = f"{pairs[0][0]['note']}; before: {pairs[0][1]['note']}; by processor time {worked:.2f} times as fast"
+    note = f"{pairs[0][0]['note']}; before: {pairs[0][1]['note']}"
     yield Line(what, ours, theirs, unit="s", ratio=ratio, rule=">=", bar=8, note=note)
+    # On a busy machine the clock says little: what the server's threads computed, pages that show progress included.
+    worked = median(there["cpu"] / here["cpu"] for here, there in pairs)
+    ours, theirs = (median(pair[which]["cpu"] for pair in pairs) for which in (0, 1))
+    yield Line(f"{what}, by processor time", ours, theirs, unit="s", ratio=worked)
     grown = max(here["grown"] for here, _ in pairs)
     yield Line(f"{database}: import of {rows:,} reports, memory grown", grown, unit="MB", bar=300)
 

@@ -70,7 +70,7 @@ def test_looking_at_a_project_makes_it_the_current_one(member, project, hospital
 
 def test_pages_of_a_project_are_headed_by_their_own_names(member, project) -> None:
     owner = member("owner")
-    pages = {"/policy": "Policy", "/requests": "Requests", "/access": "What you get"}
+    pages = {"/policy": "Policy", "/requests": "Requests", "/policy/access": "Your access"}
     for address, heading in (pages | {f"/projects/{project.key}/members": "Members"}).items():
         page = owner.get(address).content.decode()
         assert f"<h1>{heading}</h1>" in page and project.name in page, address
