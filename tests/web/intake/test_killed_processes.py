@@ -111,7 +111,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Steps]:
 def test_import_killed_is_whole_or_unseen_and_can_be_resumed(run: Steps, point: str) -> None:
     key, _ = run(SET_UP_IMPORT)
     run(
-        KILL_IMPORT[point], "acceptance.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,), killed=True
+        KILL_IMPORT[point],
+        "acceptance.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))",
+        args=(key,),
+        killed=True,
     )
     after = run(STATE, args=(key,))
     assert after["chain"]
@@ -133,7 +136,10 @@ def test_import_killed_is_whole_or_unseen_and_can_be_resumed(run: Steps, point: 
 def test_import_killed_can_be_discarded_without_a_trace(run: Steps, point: str) -> None:
     key, _ = run(SET_UP_IMPORT)
     run(
-        KILL_IMPORT[point], "acceptance.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,), killed=True
+        KILL_IMPORT[point],
+        "acceptance.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))",
+        args=(key,),
+        killed=True,
     )
     # Discarding is killed too, and taken up again.
     run(

@@ -44,7 +44,7 @@ class SignedInRequest(HttpRequest):
 
 SignedInView: TypeAlias = Callable[Concatenate[SignedInRequest, ...], HttpResponseBase]
 Check: TypeAlias = Callable[[SignedInRequest, dict[str, object]], HttpResponse | None]
-"""What a permission asks before the view runs: nothing, or where the browser goes instead. It may take keywords away."""
+"""What a permission asks before the view runs: nothing, or where the browser goes instead. It may take keywords."""
 
 
 @dataclass(frozen=True, slots=True)
