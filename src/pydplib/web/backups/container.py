@@ -182,7 +182,7 @@ class _AgeReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         if not self.rest and (self.coming or not self.number):
             self._next()
         part = self.rest[: len(buffer)]
@@ -276,7 +276,7 @@ class _EarlierReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         while not self.rest and not self.ended:
             self._next()
         part = self.rest[: len(buffer)]
