@@ -42,6 +42,20 @@ def test_price_shows_both_kinds_of_noise_at_equal_fidelity_and_takes_the_one_tha
     assert quote(study.project, tara.user, tara.place, many).chosen.noise == "gaussian"
 
 
+def test_api_tells_margin_and_distance_of_each_kind_of_noise(study: Any, tara: Any, asked: Any) -> None:
+    from dataclasses import replace
+
+    from pydplib.web.api.routers.synthetic import SyntheticPriceOut
+    from pydplib.web.synthetic.offers import quote
+
+    offer = quote(study.project, tara.user, tara.place, replace(asked, noise="auto"))
+    told = SyntheticPriceOut.of(offer)
+    assert offer.other is not None and told.other is not None
+    for said, variant in ((told.chosen, offer.chosen), (told.other, offer.other)):
+        assert (said.margin, said.distance) == (variant.expected.margin, variant.expected.distance)
+        assert said.margin > 1 and said.noise == variant.noise
+
+
 def offer_columns(study: Any, tara: Any) -> list[str]:
     from pydplib.web.analyses.offers import offer_for
 

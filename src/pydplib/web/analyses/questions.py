@@ -181,7 +181,7 @@ def build_question(
         raise QuestionError(f"This question needs more than this form asks: {missing[0]}")
     groups = {name: edges.get(name, ...) for name in by}
     conditions = [AnyOf(*where)] if any_of and len(where) > 1 else where
-    question = shape.from_form(column=field, groups=groups, edges=edges, where=conditions, own=given)
+    question: Question = shape.from_form(column=field, groups=groups, edges=edges, where=conditions, own=given)
     return question.of_persons(per_person, after) if per_person is not None or after else question
 
 

@@ -84,7 +84,10 @@ def drawings(
     """
     found = []
     named = words or {}
-    rows = {key: [named.get(key, {}).get(value, value) for value in values] for key, values in rows.items()}
+    rows = {
+        key: [named.get(key, {}).get(value, value) if isinstance(value, str) else value for value in values]
+        for key, values in rows.items()
+    }
     for number in PAPER:
         spec = CATALOGUE[number]
         if not set(spec.fields) <= set(rows):

@@ -74,7 +74,10 @@ class VariantOut(BaseModel):
     def of(cls, variant: Variant) -> VariantOut:
         """Return a variant as the API says it."""
         return cls(
-            noise=variant.noise, price=PriceOut.of(variant.price), margin=variant.margin, distance=variant.distance
+            noise=variant.noise,
+            price=PriceOut.of(variant.price),
+            margin=variant.expected.margin,
+            distance=variant.expected.distance,
         )
 
 
