@@ -109,7 +109,7 @@ def test_page_shows_the_price_first_and_the_numbers_after_paying_once(
     budget = tara.get("/budget").content.decode()
     assert budget.count("(on a dashboard)") == 2
     rival = sign_in(partner("rita", organisation="Rival").user)
-    assert "costs ε 0.75" in rival.get(address).content.decode(), "another organisation pays for itself"
+    assert "points (ε 0.75)" in rival.get(address).content.decode(), "another organisation pays for itself"
     DatabaseLedger().verify()
 
 
