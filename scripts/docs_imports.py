@@ -38,7 +38,7 @@ def room_of(module: str) -> str:
     """Return the room of a module: its first name below ``pydplib``."""
     parts = module.split(".")
     if len(parts) == 1 or parts[1] in ("_public", "_typed", "__main__"):
-        return "pydplib"  # the front door: names every room, imports none until it is asked
+        return "pydplib"  # names every package, imports none until it is asked
     return SHARED if parts[1].startswith("_") else parts[1]
 
 

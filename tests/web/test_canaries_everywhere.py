@@ -92,8 +92,8 @@ def addresses(planted: Planted) -> Iterator[tuple[str, Any, str]]:
             for kind in DOWNLOADS.get(route, (values.get("kind"),)):
                 named = values | {"kind": kind}
                 path = "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda part, named=named: str(named[part[1]]), route)
-                chosen = "" if view.door.kind == "token" else f"?project={world.project.key}"
-                yield route, view.door, path + chosen
+                chosen = "" if view.permission.kind == "token" else f"?project={world.project.key}"
+                yield route, view.permission, path + chosen
 
 
 def everything_of(response: Any) -> bytes:

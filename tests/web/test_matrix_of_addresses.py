@@ -126,7 +126,7 @@ def address(route: str, row: Mapping[str, Any], view: Any, world: World) -> str:
         values.setdefault("key", getattr(made, "key", None) or made.pk)
     path = "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda part: str(values[part[1]]), route)
     query = row.get("query", "")
-    if view.door.kind == "project" and "of" not in row:
+    if view.permission.kind == "project" and "of" not in row:
         query += ("&" if query else "?") + f"project={world.project.key}"
     return path + query
 
@@ -170,21 +170,23 @@ def test_each_role_gets_what_the_table_says(route: str, worlds: tuple[World, Wor
         pytest.skip("gone: see the test above")
     expected = expected_of(row)
     own = address(route, row, view, here)
-    if view.door.kind == "token":
+    if view.permission.kind == "token":
         assert clients["owner"].get(own).status_code == 401, "a session opens nothing here"
         clients = programs(here, there)
     for role, client in clients.items():
         with nothing_written():
             response = client.get(own)
         assert outcome_of(response) == expected[role], f"{role} at {own}"
-        if role == "anonymous" and view.door.kind not in ("public", "token"):
+        if role == "anonymous" and view.permission.kind not in ("public", "token"):
             assert response.url.startswith("/login?next="), "anonymous visitors are sent to the sign-in"
         if expected[role] in ("403", "404"):
             assert outcome_of(client.post(own)) in (expected[role], "405"), f"{role} posting to {own}"
-    if "of" in row or view.door.kind == "project":
+    if "of" in row or view.permission.kind == "project":
         foreign = address(route, row, view, there)
         for role, client in clients.items():
-            assert outcome_of(client.get(foreign)) == _foreign(role, expected, row, view.door.kind), f"{role}, foreign"
+            assert outcome_of(client.get(foreign)) == _foreign(role, expected, row, view.permission.kind), (
+                f"{role}, foreign"
+            )
 
 
 @pytest.mark.parametrize("route", [pytest.param(route, id="/" + route) for route in TABLE])
@@ -195,7 +197,7 @@ def test_posting_without_token_and_after_a_loss_of_rights(
     view, row = _views().get(route), TABLE[route]
     if view is None:
         pytest.skip("gone: see the test above")
-    expected, own, entry = expected_of(row), address(route, row, view, here), view.door
+    expected, own, entry = expected_of(row), address(route, row, view, here), view.permission
     for role in ("anonymous", "owner"):
         strict = browser(enforce_csrf_checks=True)
         strict.cookies = clients[role].cookies

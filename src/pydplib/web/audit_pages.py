@@ -28,7 +28,7 @@ from pydplib.web.intake.rights.access_report import keys_of
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import by_short_id
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.permissions import ProjectRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, requires
 
 _FORMATS = {"csv": (to_csv, "text/csv; charset=utf-8"), "json": (to_json, "application/json")}
 
@@ -93,7 +93,7 @@ def _about(project: Project, word: str) -> tuple[str, ...]:
     return (word,)
 
 
-@door("read_log")
+@requires("read_log")
 @require_safe
 def audit(request: ProjectRequest) -> HttpResponse:
     """Show the log of the project, newest first."""
@@ -115,7 +115,7 @@ def audit(request: ProjectRequest) -> HttpResponse:
     return render(request, "auditlog/audit.html", values)
 
 
-@door("read_log", recent=True)
+@requires("read_log", recent=True)
 @require_safe
 def export(request: ProjectRequest, kind: str) -> StreamingHttpResponse:
     """Give out the filtered lines as CSV or JSON; the export itself becomes a line."""
@@ -128,7 +128,7 @@ def export(request: ProjectRequest, kind: str) -> StreamingHttpResponse:
     return _as_file(response, f"audit-log-{timezone.localdate():%Y-%m-%d}.{kind}")
 
 
-@door("read_log")
+@requires("read_log")
 @require_POST
 def verify_chain(request: ProjectRequest) -> HttpResponse:
     """Walk the whole chain and say whether it is whole."""
@@ -144,7 +144,7 @@ def verify_chain(request: ProjectRequest) -> HttpResponse:
     return redirect(f"/audit?project={request.project.key}")
 
 
-@door("read_log")
+@requires("read_log")
 @require_safe
 def head(request: ProjectRequest) -> HttpResponse:
     """Give out the end of the chain, to be kept where this server's operator cannot write."""

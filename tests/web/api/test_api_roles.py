@@ -186,7 +186,7 @@ def test_the_token_decides_who_calls_even_beside_a_session(world: Any, sign_in: 
 def test_each_address_has_a_door_with_its_power() -> None:
     from pydplib.web.people.permissions import views
 
-    doors = {route: view.door for route, view in views() if route.startswith("api/v1/")}
+    doors = {route: view.permission for route, view in views() if route.startswith("api/v1/")}
     assert doors["api/v1/projects/<str:key>/analyses"].kind == "token"
     assert doors["api/v1/projects/<str:key>/analyses"].power == "ask"
     assert {door.kind for door in doors.values()} == {"token", "public"}
@@ -206,7 +206,7 @@ def test_an_operation_without_entry_has_no_door_and_opens_nothing(rf_request: An
     api = NinjaAPI(urls_namespace="backdoor", docs_url=None, openapi_url=None)
     api.add_router("", router)
     (found,) = guarded_urls(api)
-    assert not hasattr(found.callback, "door"), "so the system check stops the server"
+    assert not hasattr(found.callback, "permission"), "so the system check stops the server"
     assert found.callback(rf_request).status_code == 404
 
 

@@ -75,7 +75,7 @@ for route, row in table.items():
             made[row["of"]] = MAKERS[row["of"]](world)
         values.setdefault("key", getattr(made[row["of"]], "key", None) or made[row["of"]].pk)
     path = "/" + re.sub(r"<(?:\\w+:)?(\\w+)>", lambda part: str(values[part[1]]), route) + row.get("query", "")
-    if doors[route].door.kind == "project" and "of" not in row:
+    if doors[route].permission.kind == "project" and "of" not in row:
         path += ("&" if "?" in path else "?") + f"project={study.key}"
     found.append([route, path])
 found.append(["dashboards/<str:key>", f"/dashboards/{board.key}"])

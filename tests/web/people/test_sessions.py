@@ -88,10 +88,9 @@ def test_revoked_role_works_no_more_on_the_next_request(member, project) -> None
 
     from pydplib.errors import PolicyError
     from pydplib.web.projects.models import Member, Project
-    from pydplib.web.projects.permissions import door
 
     client = member("owner")
-    guarded = door("edit_policy", of=Project)(lambda request: HttpResponse("in"))
+    guarded = requires("edit_policy", of=Project)(lambda request: HttpResponse("in"))
     request = client.get("/account").wsgi_request
     request.session = client.session
     assert guarded(request, key=project.key).content == b"in"

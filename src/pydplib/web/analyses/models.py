@@ -35,7 +35,7 @@ class Analysis(models.Model):
     words = models.TextField()  # the question for readers
     title = models.CharField(max_length=120, blank=True)
     receipt = models.TextField(blank=True)  # Receipt.to_json()
-    # Whom the owner shows it to besides the organisation that asked: roles, by the policy's door.
+    # Whom the owner shows it to besides the organisation that asked: roles, if the policy lets them.
     shared_with = models.JSONField(default=list, blank=True)
     made = models.DateTimeField(default=timezone.now, editable=False)
     # What the policy asks about, so that lists are filtered and paged by the database; see ``facts_of``.

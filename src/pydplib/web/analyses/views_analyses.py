@@ -57,14 +57,14 @@ from pydplib.web.design.sorting import Sorting
 from pydplib.web.design.values import points, table_cells
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot, published_tables
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.projects.words import plain
 
 _COLUMNS = {"when": "made", "who": "asked_by__username", "cost": "nano_epsilon", "protection": "label"}
 """What the list of analyses is sorted by."""
 
 
-@door("ask")
+@requires("ask")
 @require_safe
 def analyses(request: ProjectRequest) -> HttpResponse:
     """List what their own organisation asked and what is shared with the role; for owners, everything.
@@ -98,7 +98,7 @@ def analyses(request: ProjectRequest) -> HttpResponse:
     return render(request, "analyses/list.html", values)
 
 
-@door("ask", of=Analysis)
+@requires("ask", of=Analysis)
 @require_safe
 def analysis(request: TargetRequest[Analysis]) -> HttpResponse:
     """Show the released values of one analysis; of one that is shared and not received yet, what it costs."""
@@ -116,7 +116,7 @@ def analysis(request: TargetRequest[Analysis]) -> HttpResponse:
     return render(request, "analyses/receive.html", values)
 
 
-@door("ask", of=Analysis)
+@requires("ask", of=Analysis)
 @require_POST
 def analysis_receive(request: TargetRequest[Analysis]) -> HttpResponse:
     """Pay for an analysis that is shared with the role, and keep it."""
@@ -126,7 +126,7 @@ def analysis_receive(request: TargetRequest[Analysis]) -> HttpResponse:
     return redirect("analysis", key=mine.key)
 
 
-@door("ask", of=Analysis)
+@requires("ask", of=Analysis)
 @require_safe
 def analysis_download(request: TargetRequest[Analysis], kind: str) -> HttpResponse:
     """Give out released values as CSV or JSON, a printed table as HTML, a notebook, or the signed receipt."""
@@ -157,7 +157,7 @@ def analysis_download(request: TargetRequest[Analysis], kind: str) -> HttpRespon
     return response
 
 
-@door("edit_policy", of=Analysis)
+@requires("edit_policy", of=Analysis)
 @require_POST
 def analysis_share(request: TargetRequest[Analysis]) -> HttpResponse:
     """Show an analysis to members in other roles, as far as the policy lets it go to them."""
@@ -166,7 +166,7 @@ def analysis_share(request: TargetRequest[Analysis]) -> HttpResponse:
     return redirect("analysis", key=request.target.key)
 
 
-@door("manage_data", of=Analysis)
+@requires("manage_data", of=Analysis)
 @require_POST
 def analysis_original(request: TargetRequest[Analysis]) -> HttpResponse:
     """Show an owner the exact values next to the released ones; logged, and never stored."""

@@ -36,12 +36,12 @@ from pydplib.web.analyses.question_form.questions import title_of
 from pydplib.web.analyses.question_form.trials import tables_for, try_out
 from pydplib.web.design.values import points
 from pydplib.web.intake.snapshots import published_tables
-from pydplib.web.projects.permissions import ProjectRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, requires
 from pydplib.web.projects.requests.submissions import binding_row
 from pydplib.web.projects.words import plain
 
 
-@door("ask")
+@requires("ask")
 @require_http_methods(["GET", "HEAD", "POST"])
 def analysis_new(request: ProjectRequest) -> HttpResponse:
     """Ask a question: see what it costs and how accurate it will be, then pay."""
@@ -56,7 +56,7 @@ def analysis_new(request: ProjectRequest) -> HttpResponse:
     return render(request, "analyses/new.html", _shown(request, QuestionForm(request.GET, offer=offer)))
 
 
-@door("ask")
+@requires("ask")
 @require_safe
 def analysis_entry(request: ProjectRequest, entry: str) -> HttpResponse:
     """Ask for what papers print: the question form with the statistics of one kind, and fitting defaults."""
@@ -81,7 +81,7 @@ def analysis_entry(request: ProjectRequest, entry: str) -> HttpResponse:
     return render(request, "analyses/new.html", {**_shown(request, form), **frame})
 
 
-@door("ask")
+@requires("ask")
 @require_safe
 def analysis_try(request: ProjectRequest) -> HttpResponse:
     """Show what the answer would look like: the same question and noise on a table of nobody; free, and not stored."""

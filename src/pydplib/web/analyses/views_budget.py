@@ -22,12 +22,12 @@ from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.ledger.checks import verify_ledger
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.permissions import ProjectRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, requires
 
 REFUSALS = 20
 
 
-@door("read_project")
+@requires("read_project")
 @require_safe
 def budget(request: ProjectRequest) -> HttpResponse:
     """Show what was spent and what is left."""
@@ -42,7 +42,7 @@ def budget(request: ProjectRequest) -> HttpResponse:
     return render(request, "analyses/budget.html", values)
 
 
-@door("read_all_ledgers")
+@requires("read_all_ledgers")
 @require_POST
 def budget_verify(request: ProjectRequest) -> HttpResponse:
     """Replay the whole ledger and say whether chain, sums, payments and stored answers agree."""
@@ -57,7 +57,7 @@ def budget_verify(request: ProjectRequest) -> HttpResponse:
     return redirect(f"/budget?project={request.project.key}")
 
 
-@door("read_all_ledgers")
+@requires("read_all_ledgers")
 @require_safe
 def budget_head(request: ProjectRequest) -> HttpResponse:
     """Give out the end of the ledger's chain, to be kept where this server's operator cannot write."""

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from pydplib.clinic import StudyPlan, plan
 from pydplib.errors import ParameterError
-from pydplib.web.projects.permissions import ProjectRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, requires
 
 _KINDS = [
     ("proportion", "One share"),
@@ -100,7 +100,7 @@ class PlanForm(forms.Form):
         return any(self.data.get(name, "").strip() for name in ("n", "epsilon", "power", "margin"))
 
 
-@door("ask")
+@requires("ask")
 @require_safe
 def study_plan(request: ProjectRequest) -> HttpResponse:
     """Plan a study: effect, power or margin in; persons, epsilon and the expected interval out."""

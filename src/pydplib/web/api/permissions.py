@@ -32,7 +32,7 @@ from pydplib.web.api.parser import check_length
 from pydplib.web.api.problems import answer, problem
 from pydplib.web.auditlog.log import through_token
 from pydplib.web.people.models import User
-from pydplib.web.people.permissions import Door, note_refusal
+from pydplib.web.people.permissions import Permission, note_refusal
 from pydplib.web.people.sign_in.second_factor import is_guarded
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.permissions import M, TargetRequest, find, note_stranger, project_of
@@ -145,7 +145,7 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
     guarded.csrf_exempt = True  # type: ignore[attr-defined]  # no cookie opens it: only a header that no form can send
     if len(known) == 1 and None not in entries.values():
         power, _, public = known.pop()
-        guarded.door = Door("public" if public else "token", power)  # type: ignore[attr-defined]
+        guarded.permission = Permission("public" if public else "token", power)  # type: ignore[attr-defined]
     return guarded
 
 

@@ -18,12 +18,12 @@ from pydplib.web.attacks.models import AttackRun
 from pydplib.web.attacks.recipients import given_to_all, if_all_is_spent
 from pydplib.web.auditlog.log import record
 from pydplib.web.jobs import LostClaimError
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 
 _State = AttackRun.State
 
 
-@door("read_log")
+@requires("read_log")
 @require_safe
 def attacks(request: ProjectRequest) -> HttpResponse:
     """Show what every recipient could learn by the guarantees alone, and the runs so far."""
@@ -39,7 +39,7 @@ def attacks(request: ProjectRequest) -> HttpResponse:
     return render(request, "attacks/overview.html", values)
 
 
-@door("read_log")
+@requires("read_log")
 @require_safe
 def assessment(request: ProjectRequest) -> HttpResponse:
     """Show what the impact assessment of the project says, and where to get it."""
@@ -54,7 +54,7 @@ def assessment(request: ProjectRequest) -> HttpResponse:
     return render(request, "attacks/assessment.html", values)
 
 
-@door("read_log")
+@requires("read_log")
 @require_safe
 def assessment_pdf(request: ProjectRequest) -> HttpResponse:
     """Hand out the impact assessment as PDF."""
@@ -71,7 +71,7 @@ def assessment_pdf(request: ProjectRequest) -> HttpResponse:
     return response
 
 
-@door("read_log")
+@requires("read_log")
 @require_POST
 def attack_start(request: ProjectRequest) -> HttpResponse:
     """Begin a run."""
@@ -84,7 +84,7 @@ def attack_start(request: ProjectRequest) -> HttpResponse:
     return redirect("attack", key=run.key)
 
 
-@door("read_log", of=AttackRun)
+@requires("read_log", of=AttackRun)
 @require_safe
 def attack(request: TargetRequest[AttackRun]) -> HttpResponse:
     """Show a run: how far it is, or what it found."""
@@ -114,7 +114,7 @@ def _table(place: int, table: dict[str, Any]) -> dict[str, Any]:
     return {**table, "drawings": figures.drawings_of(found, f"table-{place}"), "rows": figures.rows_of(found)}
 
 
-@door("read_log", of=AttackRun)
+@requires("read_log", of=AttackRun)
 @require_safe
 def attack_progress(request: TargetRequest[AttackRun]) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a run that ended sends the page on."""
@@ -125,7 +125,7 @@ def attack_progress(request: TargetRequest[AttackRun]) -> HttpResponse:
     return response
 
 
-@door("read_log", of=AttackRun)
+@requires("read_log", of=AttackRun)
 @require_POST
 def attack_run(request: TargetRequest[AttackRun]) -> HttpResponse:
     """Go on with a run that was broken off."""
@@ -135,7 +135,7 @@ def attack_run(request: TargetRequest[AttackRun]) -> HttpResponse:
     return redirect("attack", key=run.key)
 
 
-@door("read_log", of=AttackRun)
+@requires("read_log", of=AttackRun)
 @require_POST
 def attack_discard(request: TargetRequest[AttackRun]) -> HttpResponse:
     """Forget a run."""
@@ -148,7 +148,7 @@ def attack_discard(request: TargetRequest[AttackRun]) -> HttpResponse:
     return redirect(f"/attacks?project={project.key}")
 
 
-@door("read_log", of=AttackRun)
+@requires("read_log", of=AttackRun)
 @require_safe
 def attack_report(request: TargetRequest[AttackRun]) -> HttpResponse:
     """Hand out the leak report as one HTML file."""

@@ -10,7 +10,7 @@ from pydplib.web.design.values import short_id
 
 ACTIONS: Mapping[str, str] = MappingProxyType(
     {
-        # Doors.
+        # Permissions.
         "door.refuse": "Was refused a page",
         "flow.refuse": "Was refused a result by the policy",
         "change.refuse": "Was refused a change",

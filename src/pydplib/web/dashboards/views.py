@@ -17,10 +17,10 @@ from pydplib.web.design.forms import seen
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.people.models import User
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 
 
-@door("ask")
+@requires("ask")
 @require_safe
 def dashboards(request: ProjectRequest) -> HttpResponse:
     """List the dashboards of the viewer's audience; for owners all, and who has which budget."""
@@ -38,14 +38,14 @@ def dashboards(request: ProjectRequest) -> HttpResponse:
     return render(request, "dashboards/list.html", values)
 
 
-@door("ask", of=Dashboard)
+@requires("ask", of=Dashboard)
 @require_safe
 def dashboard(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Show the published edition: what the reader's organisation has paid for, and the price of the rest."""
     return render(request, "dashboards/dashboard.html", _page(request))
 
 
-@door("ask", of=Dashboard)
+@requires("ask", of=Dashboard)
 @require_POST
 def receive_figures(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Pay for the figures from the reader's organisation's budget, once."""
@@ -59,7 +59,7 @@ def receive_figures(request: TargetRequest[Dashboard]) -> HttpResponse:
     return redirect("dashboard", key=item.key)
 
 
-@door("edit_policy", of=Dashboard)
+@requires("edit_policy", of=Dashboard)
 @require_POST
 def originals(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Show an owner the exact values next to the released ones; logged, and never stored."""

@@ -20,13 +20,13 @@ from pydplib.web.dashboards.prices import bill_for, noise_words, title_for
 from pydplib.web.design.forms import Posted, seen
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.projects.changes import noting_refusals
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.projects.policy.rules import is_raise, lower_dashboard_budget
 from pydplib.web.projects.requests.submissions import propose_budget
 from pydplib.web.projects.words import DASHBOARD
 
 
-@door("edit_policy")
+@requires("edit_policy")
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_dashboard(request: ProjectRequest) -> HttpResponse:
     """Make a dashboard; the ready-made figures are put on it at once where the template has their fields."""
@@ -47,7 +47,7 @@ def new_dashboard(request: ProjectRequest) -> HttpResponse:
     return render(request, "dashboards/new.html", values, status=422 if form.is_bound else 200)
 
 
-@door("edit_policy", of=Dashboard)
+@requires("edit_policy", of=Dashboard)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Show the plan with the price of every figure; a POST changes title and introduction."""
@@ -60,7 +60,7 @@ def edit(request: TargetRequest[Dashboard]) -> HttpResponse:
     return render(request, "dashboards/edit.html", _plan(request, words=form), status=422 if form.is_bound else 200)
 
 
-@door("edit_policy", of=Dashboard)
+@requires("edit_policy", of=Dashboard)
 @require_POST
 def pick(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Put ready-made or paper-mode figures, or an analysis, on the plan."""
@@ -77,7 +77,7 @@ def pick(request: TargetRequest[Dashboard]) -> HttpResponse:
     return redirect("dashboard_edit", key=item.key)
 
 
-@door("edit_policy", of=Dashboard)
+@requires("edit_policy", of=Dashboard)
 @require_POST
 def question(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Put a question of the owner's own on the plan."""
@@ -93,7 +93,7 @@ def question(request: TargetRequest[Dashboard]) -> HttpResponse:
     return redirect("dashboard_edit", key=item.key)
 
 
-@door("edit_policy", of=Figure)
+@requires("edit_policy", of=Figure)
 @require_POST
 def figure_move(request: TargetRequest[Figure], way: str) -> HttpResponse:
     """Move a figure up or down."""
@@ -103,7 +103,7 @@ def figure_move(request: TargetRequest[Figure], way: str) -> HttpResponse:
     return redirect("dashboard_edit", key=request.target.dashboard.key)
 
 
-@door("edit_policy", of=Figure)
+@requires("edit_policy", of=Figure)
 @require_POST
 def figure_price(request: TargetRequest[Figure]) -> HttpResponse:
     """Choose what each question of a figure costs; empty for the audience's noise factor."""
@@ -114,7 +114,7 @@ def figure_price(request: TargetRequest[Figure]) -> HttpResponse:
     return redirect("dashboard_edit", key=request.target.dashboard.key)
 
 
-@door("edit_policy", of=Figure)
+@requires("edit_policy", of=Figure)
 @require_POST
 def figure_remove(request: TargetRequest[Figure]) -> HttpResponse:
     """Take a figure off the plan."""
@@ -122,7 +122,7 @@ def figure_remove(request: TargetRequest[Figure]) -> HttpResponse:
     return redirect("dashboard_edit", key=request.target.dashboard.key)
 
 
-@door("edit_policy", of=Dashboard)
+@requires("edit_policy", of=Dashboard)
 @require_POST
 def count(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Buy the noisy number of records for the audience: prices are made from it."""
@@ -131,7 +131,7 @@ def count(request: TargetRequest[Dashboard]) -> HttpResponse:
     return redirect("dashboard_edit", key=request.target.key)
 
 
-@door("edit_policy", of=Dashboard)
+@requires("edit_policy", of=Dashboard)
 @require_POST
 def publish_now(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Pay and publish, at the price that the page showed."""
@@ -142,7 +142,7 @@ def publish_now(request: TargetRequest[Dashboard]) -> HttpResponse:
     return redirect("dashboard", key=request.target.key)
 
 
-@door("edit_policy", of=Dashboard)
+@requires("edit_policy", of=Dashboard)
 @require_POST
 def take_back(request: TargetRequest[Dashboard]) -> HttpResponse:
     """Withdraw it; a plan that was never published goes."""
@@ -154,7 +154,7 @@ def take_back(request: TargetRequest[Dashboard]) -> HttpResponse:
     return redirect("dashboard", key=item.key)
 
 
-@door("edit_policy", recent=True)
+@requires("edit_policy", recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 def dashboard_budget(request: ProjectRequest, audience: str) -> HttpResponse:
     """Make the budget of an audience's dashboards smaller, or propose a larger one to the other owners."""

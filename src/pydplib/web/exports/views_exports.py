@@ -17,13 +17,13 @@ from pydplib.web.exports.models import Export
 from pydplib.web.exports.plans import ROWS, ExportPlan
 from pydplib.web.exports.views_plan import STEPS
 from pydplib.web.people.permissions import SignedInRequest, signed_in
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.projects.words import audience_words
 
 _State = Export.State
 
 
-@door("ask")
+@requires("ask")
 @require_safe
 def exports(request: ProjectRequest) -> HttpResponse:
     """List the exports: for owners all of them, for others what was released to them."""
@@ -36,7 +36,7 @@ def exports(request: ProjectRequest) -> HttpResponse:
     return render(request, "exports/list.html", {"entries": entries, "own": own, "project": request.project})
 
 
-@door("ask", of=Export)
+@requires("ask", of=Export)
 @require_safe
 def export(request: TargetRequest[Export]) -> HttpResponse:
     """Show one export: to owners where it stands and everything about it, to others what they get."""
@@ -103,7 +103,7 @@ def _for_owner(item: Export, plan: ExportPlan, titles: dict[str, str]) -> dict[s
     return values
 
 
-@door("manage_data", of=Export, recent=True)
+@requires("manage_data", of=Export, recent=True)
 @require_POST
 def export_release(request: TargetRequest[Export]) -> HttpResponse:
     """Release an export to the audiences that were chosen."""
@@ -113,7 +113,7 @@ def export_release(request: TargetRequest[Export]) -> HttpResponse:
     return redirect("export", key=item.key)
 
 
-@door("manage_data", of=Export, recent=True)
+@requires("manage_data", of=Export, recent=True)
 @require_POST
 def export_withdraw(request: TargetRequest[Export]) -> HttpResponse:
     """Take an export back and tell those who have it."""
@@ -127,7 +127,7 @@ def export_withdraw(request: TargetRequest[Export]) -> HttpResponse:
     return redirect("export", key=item.key)
 
 
-@door("ask", of=Export, recent=True)
+@requires("ask", of=Export, recent=True)
 @require_POST
 def export_download(request: TargetRequest[Export], kind: str) -> FileResponse:
     """Hand out a file: the policy is asked again, and the copy is noted."""
@@ -143,7 +143,7 @@ def export_download(request: TargetRequest[Export], kind: str) -> FileResponse:
     )
 
 
-@door("ask", of=Export)
+@requires("ask", of=Export)
 @require_safe
 def export_certificate(request: TargetRequest[Export]) -> HttpResponse:
     """Hand out the certificate, which is about the output alone."""

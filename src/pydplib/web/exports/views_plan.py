@@ -24,7 +24,7 @@ from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_snapshot, table_of_group
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.projects.policy.fields import fields_of
 from pydplib.web.tables.declared import tables_of
 
@@ -41,7 +41,7 @@ def crumbs(export: Export, here: str) -> list[tuple[str, str]]:
     ]
 
 
-@door("manage_data")
+@requires("manage_data")
 @require_http_methods(["GET", "HEAD", "POST"])
 def export_new(request: ProjectRequest) -> HttpResponse:
     """Begin an export: which data, which rows."""
@@ -86,7 +86,7 @@ def _groups(project: Project) -> dict[str, str]:
     return groups | {table.name: table.title for table in tables_of(project)}
 
 
-@door("manage_data", of=Export)
+@requires("manage_data", of=Export)
 @require_http_methods(["GET", "HEAD", "POST"])
 def export_fields(request: TargetRequest[Export]) -> HttpResponse:
     """Choose what becomes of every field; the template's labels propose."""
@@ -116,7 +116,7 @@ def export_fields(request: TargetRequest[Export]) -> HttpResponse:
     return render(request, "exports/fields.html", values, status=422 if form.is_bound else 200)
 
 
-@door("manage_data", of=Export)
+@requires("manage_data", of=Export)
 @require_http_methods(["GET", "HEAD", "POST"])
 def export_models(request: TargetRequest[Export]) -> HttpResponse:
     """Choose the models and how much may be left out."""
@@ -149,7 +149,7 @@ def export_models(request: TargetRequest[Export]) -> HttpResponse:
     return render(request, "exports/models.html", values, status=422 if form.is_bound else 200)
 
 
-@door("manage_data", of=Export)
+@requires("manage_data", of=Export)
 @require_http_methods(["GET", "HEAD", "POST"])
 def export_trees(request: TargetRequest[Export]) -> HttpResponse:
     """Show how fields are made coarser, and take edits and files."""
@@ -210,7 +210,7 @@ def _edited(given: Any, plan: ExportPlan, schema: Schema) -> tuple[ExportPlan, d
     return replace(plan, hierarchies=kept), problems, typed
 
 
-@door("manage_data", of=Export)
+@requires("manage_data", of=Export)
 @require_POST
 def export_run(request: TargetRequest[Export]) -> HttpResponse:
     """Make the export, or go on after a break."""
@@ -221,7 +221,7 @@ def export_run(request: TargetRequest[Export]) -> HttpResponse:
     return redirect("export", key=export.key)
 
 
-@door("manage_data", of=Export)
+@requires("manage_data", of=Export)
 @require_safe
 def export_progress(request: TargetRequest[Export]) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
@@ -232,7 +232,7 @@ def export_progress(request: TargetRequest[Export]) -> HttpResponse:
     return response
 
 
-@door("manage_data", of=Export)
+@requires("manage_data", of=Export)
 @require_POST
 def export_discard(request: TargetRequest[Export]) -> HttpResponse:
     """Throw away an export that nobody else has."""

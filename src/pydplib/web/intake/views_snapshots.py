@@ -22,10 +22,10 @@ from pydplib.web.intake.snapshots import (
     said_before,
     snapshots_of,
 )
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 
 
-@door("manage_data")
+@requires("manage_data")
 @require_http_methods(["GET", "POST"])
 def snapshots(request: ProjectRequest) -> HttpResponse:
     """List snapshots; a POST makes one of the current data version."""
@@ -50,7 +50,7 @@ def snapshots(request: ProjectRequest) -> HttpResponse:
     return render(request, "intake/snapshots.html", context)
 
 
-@door("manage_data")
+@requires("manage_data")
 @require_GET
 def snapshot_progress(request: ProjectRequest) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
@@ -77,7 +77,7 @@ def _say(request: HttpRequest, job: SnapshotJob) -> None:
         )
 
 
-@door("manage_data", of=Snapshot)
+@requires("manage_data", of=Snapshot)
 @require_http_methods(["GET", "POST"])
 def snapshot_publish(request: TargetRequest[Snapshot]) -> HttpResponse:
     """Let partners' analyses run on this snapshot; the owner says what prices may know of its size."""
@@ -115,7 +115,7 @@ def snapshot_publish(request: TargetRequest[Snapshot]) -> HttpResponse:
     return redirect("snapshots")
 
 
-@door("manage_data")
+@requires("manage_data")
 @require_POST
 def snapshot_schedule(request: ProjectRequest) -> HttpResponse:
     """Set how often snapshots are published automatically."""

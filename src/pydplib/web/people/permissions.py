@@ -6,7 +6,7 @@ Use one decorator per view::
     @hospital_owner                 # the hospital's own pages
     @public                         # anybody: sign-in, health check, receipts
 
-The pages of a project use ``door`` of ``pydplib.web.projects.permissions``.
+The pages of a project use ``requires`` of ``pydplib.web.projects.permissions``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Check: TypeAlias = Callable[[SignedInRequest, dict[str, object]], HttpResponse |
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Permission:
     """Who may enter a view.
 
     Args:
@@ -64,7 +64,7 @@ class Door:
 
 def public(view: View) -> View:
     """Let anybody in."""
-    return _hang(view, Door("public"))
+    return _hang(view, Permission("public"))
 
 
 @overload
@@ -73,7 +73,7 @@ def signed_in(view: SignedInView) -> View: ...
 def signed_in(*, recent: bool = False) -> Callable[[SignedInView], View]: ...
 def signed_in(view: SignedInView | None = None, *, recent: bool = False) -> View | Callable[[SignedInView], View]:
     """Let any signed-in user in."""
-    return _guard(view, Door("signed_in", recent=recent), lambda request, kwargs: None)
+    return _guard(view, Permission("signed_in", recent=recent), lambda request, kwargs: None)
 
 
 @overload
@@ -88,7 +88,7 @@ def hospital_owner(view: SignedInView | None = None, *, recent: bool = False) ->
             raise PolicyError("This page is for those who manage the hospital. Ask them to do it for you.")
         return second_factor_detour(request)
 
-    return _guard(view, Door("hospital_owner", recent=recent), check)
+    return _guard(view, Permission("hospital_owner", recent=recent), check)
 
 
 def second_factor_detour(request: SignedInRequest) -> HttpResponse | None:
@@ -116,13 +116,13 @@ def _is_recent(request: HttpRequest) -> bool:
     return timezone.now().timestamp() - confirmed < 60 * settings.REAUTHENTICATION_MINUTES
 
 
-def _guard(view: SignedInView | None, entry: Door, check: Check) -> View | Callable[[SignedInView], View]:
+def _guard(view: SignedInView | None, entry: Permission, check: Check) -> View | Callable[[SignedInView], View]:
     if view is None:
         return lambda later: guarded_view(later, entry, check)
     return guarded_view(view, entry, check)
 
 
-def guarded_view(view: View, entry: Door, check: Check) -> View:
+def guarded_view(view: View, entry: Permission, check: Check) -> View:
     """Return a view that runs ``check`` first."""
 
     @functools.wraps(view)
@@ -166,8 +166,8 @@ def detour_to(request: HttpRequest, name: str) -> HttpResponse:
     return redirect(address)
 
 
-def _hang(view: View, entry: Door) -> View:
-    view.door = entry  # type: ignore[attr-defined]
+def _hang(view: View, entry: Permission) -> View:
+    view.permission = entry  # type: ignore[attr-defined]
     return view
 
 
@@ -200,5 +200,5 @@ def every_view_has_a_door(app_configs: object, **kwargs: object) -> list[checks.
             id="pydplib.E1",
         )
         for route, view in views()
-        if not isinstance(getattr(view, "door", None), Door)
+        if not isinstance(getattr(view, "permission", None), Permission)
     ]

@@ -2,8 +2,8 @@
 
 Use one decorator per view::
 
-    @door("capture", of=Report)     # /reports/<key>: the report's project decides; foreign ones are not found
-    @door("see_raw")                # /data: the current project (?project=KEY, or the one chosen last)
+    @requires("capture", of=Report)     # /reports/<key>: the report's project decides; foreign ones are not found
+    @requires("see_raw")                # /data: the current project (?project=KEY, or the one chosen last)
 
 The view finds ``request.project``, ``request.member`` (with the role as it counts now) and ``request.target`` (the
 object of the address). Pages outside of projects: ``pydplib.web.people.permissions``.
@@ -23,7 +23,14 @@ from pydplib.errors import PolicyError
 from pydplib.policy import Power, can_use, check_use
 from pydplib.web.auditlog.refusals import note
 from pydplib.web.people.models import User
-from pydplib.web.people.permissions import Door, SignedInRequest, View, guarded_view, route_of, second_factor_detour
+from pydplib.web.people.permissions import (
+    Permission,
+    SignedInRequest,
+    View,
+    guarded_view,
+    route_of,
+    second_factor_detour,
+)
 from pydplib.web.people.sign_in.second_factor import is_guarded
 from pydplib.web.projects.models import Member, Project
 
@@ -48,10 +55,10 @@ TargetView: TypeAlias = Callable[Concatenate[TargetRequest[M], ...], HttpRespons
 
 
 @overload
-def door(power: Power, *, recent: bool = False) -> Callable[[ProjectView], View]: ...
+def requires(power: Power, *, recent: bool = False) -> Callable[[ProjectView], View]: ...
 @overload
-def door(power: Power, *, of: type[M], recent: bool = False) -> Callable[[TargetView[M]], View]: ...
-def door(power: Power, *, of: type[Model] | None = None, recent: bool = False) -> Callable[[View], View]:
+def requires(power: Power, *, of: type[M], recent: bool = False) -> Callable[[TargetView[M]], View]: ...
+def requires(power: Power, *, of: type[Model] | None = None, recent: bool = False) -> Callable[[View], View]:
     """Let those members of the project in whose role has ``power``; who is not a member finds nothing.
 
     Args:
@@ -74,7 +81,7 @@ def door(power: Power, *, of: type[Model] | None = None, recent: bool = False) -
             raise PolicyError(f"You are looking as {member.title}: nothing can be changed. Leave the preview first.")
         return second_factor_detour(request) if is_guarded(member.role) else None
 
-    return lambda view: guarded_view(view, Door("project", power, recent), check)
+    return lambda view: guarded_view(view, Permission("project", power, recent), check)
 
 
 def project_of(target: Model) -> Project:

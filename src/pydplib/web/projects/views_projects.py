@@ -11,7 +11,7 @@ from pydplib.web.people.permissions import SignedInRequest, hospital_owner, sign
 from pydplib.web.projects.forms import LATER, NewProjectForm, ProjectForm
 from pydplib.web.projects.members.memberships import owners_of
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.permissions import TargetRequest, door, memberships
+from pydplib.web.projects.permissions import TargetRequest, memberships, requires
 from pydplib.web.projects.setup import can_create_project, create_project, edit_project
 from pydplib.web.projects.tabs import project_tabs
 
@@ -38,7 +38,7 @@ def new_project(request: SignedInRequest) -> HttpResponse:
     return render(request, "projects/new.html", {"form": form}, status=422 if form.is_bound else 200)
 
 
-@door("read_project", of=Project)
+@requires("read_project", of=Project)
 @require_safe
 def project(request: TargetRequest[Project]) -> HttpResponse:
     """Show what the project is for; looking at it makes it the current one."""
@@ -59,7 +59,7 @@ def project(request: TargetRequest[Project]) -> HttpResponse:
     return render(request, "projects/project.html", values)
 
 
-@door("edit_policy", of=Project, recent=True)
+@requires("edit_policy", of=Project, recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: TargetRequest[Project]) -> HttpResponse:
     """Change name, purpose, legal basis and retention."""

@@ -16,7 +16,7 @@ from pydplib.capture import pirads, response_to_fhir
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.log import record
 from pydplib.web.patients.pseudonyms import by_short_id, find_patient
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.projects.policy.flows import check_flow_for
 from pydplib.web.reporting.forms.drafts import corrections_of, open_correction
 from pydplib.web.reporting.forms.views import PatientForm
@@ -41,7 +41,7 @@ from pydplib.web.reporting.words import history, report_words
 PER_PAGE = 25
 
 
-@door("capture")
+@requires("capture")
 def reports(request: ProjectRequest) -> HttpResponse:
     """List reports: the user's drafts on top, then all that fit the filters."""
     filters = ReportFilter(request.GET, request=request)
@@ -55,7 +55,7 @@ def reports(request: ProjectRequest) -> HttpResponse:
     return render(request, "reporting/reports.html", values)
 
 
-@door("capture")
+@requires("capture")
 @require_POST
 def report_find(request: ProjectRequest) -> HttpResponse:
     """Find the reports of one patient by identifier or short id; by POST, so that neither is in an address."""
@@ -76,7 +76,7 @@ def report_find(request: ProjectRequest) -> HttpResponse:
     return render(request, "reporting/reports.html", values)
 
 
-@door("capture")
+@requires("capture")
 @require_POST
 def filter_save(request: ProjectRequest) -> HttpResponse:
     """Keep the filters of the list under a name."""
@@ -87,7 +87,7 @@ def filter_save(request: ProjectRequest) -> HttpResponse:
     return redirect(f"{reverse('reports')}?{made.query}")
 
 
-@door("capture")
+@requires("capture")
 @require_POST
 def filter_remove(request: ProjectRequest) -> HttpResponse:
     """Remove one of the member's own filters."""
@@ -130,7 +130,7 @@ def _list_values(request: ProjectRequest, filters: ReportFilter) -> dict[str, ob
     }
 
 
-@door("capture", of=Report)
+@requires("capture", of=Report)
 def report(request: TargetRequest[Report]) -> HttpResponse:
     """Show a report with its text, answers and history."""
     shown: Report = request.target
@@ -156,7 +156,7 @@ def report(request: TargetRequest[Report]) -> HttpResponse:
     return render(request, "reporting/report.html", values)
 
 
-@door("see_raw", of=Report, recent=True)
+@requires("see_raw", of=Report, recent=True)
 def report_fhir(request: TargetRequest[Report]) -> HttpResponse:
     """Download a signed report as a FHIR QuestionnaireResponse; the patient is a pseudonym in it."""
     shown: Report = request.target

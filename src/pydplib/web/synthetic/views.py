@@ -20,7 +20,7 @@ from pydplib.web.analyses.question_form.offers import offer_for, titles_of
 from pydplib.web.analyses.views_ask import more_url
 from pydplib.web.auditlog.log import record
 from pydplib.web.people.permissions import SignedInRequest, signed_in
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.projects.words import plain
 from pydplib.web.synthetic import purchases, tables
 from pydplib.web.synthetic.figures import drawings, relation_tables, value_names
@@ -32,7 +32,7 @@ from pydplib.web.synthetic.originals import NextToOriginal, look
 _State = SyntheticPurchase.State
 
 
-@door("ask")
+@requires("ask")
 @require_safe
 def synthetic_tables(request: ProjectRequest) -> HttpResponse:
     """List the synthetic tables of the user's organisation; for owners, everybody's."""
@@ -52,7 +52,7 @@ def synthetic_tables(request: ProjectRequest) -> HttpResponse:
     return render(request, "synthetic/list.html", values)
 
 
-@door("ask")
+@requires("ask")
 @require_http_methods(["GET", "HEAD", "POST"])
 def synthetic_new(request: ProjectRequest) -> HttpResponse:
     """Choose columns and relations, see price and expected fidelity, then pay."""
@@ -118,7 +118,7 @@ def _priced(request: ProjectRequest, form: SyntheticForm) -> dict[str, object]:
     return values
 
 
-@door("ask", of=SyntheticPurchase)
+@requires("ask", of=SyntheticPurchase)
 @require_safe
 def synthetic_table(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Show one table: how far it is, or what it holds, with figures, files and a box for questions."""
@@ -214,7 +214,7 @@ def _contents(request: HttpRequest, item: SyntheticPurchase) -> dict[str, object
     }
 
 
-@door("ask", of=SyntheticPurchase)
+@requires("ask", of=SyntheticPurchase)
 @require_POST
 def synthetic_run(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Go on after a break: what is paid is made, and what is not paid yet is paid first."""
@@ -226,7 +226,7 @@ def synthetic_run(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     return redirect("synthetic_table", key=item.key)
 
 
-@door("ask", of=SyntheticPurchase)
+@requires("ask", of=SyntheticPurchase)
 @require_safe
 def synthetic_progress(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
@@ -237,7 +237,7 @@ def synthetic_progress(request: TargetRequest[SyntheticPurchase]) -> HttpRespons
     return response
 
 
-@door("ask", of=SyntheticPurchase)
+@requires("ask", of=SyntheticPurchase)
 @require_POST
 def synthetic_discard(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Forget a table that was never paid."""
@@ -249,7 +249,7 @@ def synthetic_discard(request: TargetRequest[SyntheticPurchase]) -> HttpResponse
     return redirect(f"/synthetic?project={item.project.key}")
 
 
-@door("ask", of=SyntheticPurchase)
+@requires("ask", of=SyntheticPurchase)
 @require_POST
 def synthetic_download(request: TargetRequest[SyntheticPurchase], kind: str) -> HttpResponse:
     """Hand out a file; the policy is asked again, and the copy is noted."""
@@ -266,7 +266,7 @@ def synthetic_download(request: TargetRequest[SyntheticPurchase], kind: str) -> 
     return response
 
 
-@door("ask", of=SyntheticPurchase)
+@requires("ask", of=SyntheticPurchase)
 @require_safe
 def synthetic_receipt(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Give out the signed receipt, which holds no value of the table; also after a withdrawal."""
@@ -279,7 +279,7 @@ def synthetic_receipt(request: TargetRequest[SyntheticPurchase]) -> HttpResponse
     return response
 
 
-@door("manage_data", of=SyntheticPurchase)
+@requires("manage_data", of=SyntheticPurchase)
 @require_POST
 def synthetic_original(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Show an owner the original next to the synthetic figures, and what the rows give away; logged, never stored."""
@@ -289,7 +289,7 @@ def synthetic_original(request: TargetRequest[SyntheticPurchase]) -> HttpRespons
     return _page(request, item, original=look(request.user, item, tables.table_of(item)))
 
 
-@door("manage_data", of=SyntheticPurchase, recent=True)
+@requires("manage_data", of=SyntheticPurchase, recent=True)
 @require_POST
 def synthetic_withdraw(request: TargetRequest[SyntheticPurchase]) -> HttpResponse:
     """Take a table back and tell those who have it."""

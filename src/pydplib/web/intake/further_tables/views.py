@@ -31,7 +31,7 @@ from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, published_tables, snapshot_schema
 from pydplib.web.people.models import new_key
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.tables.declared import check_table_names, computed_columns, joined_name, tables_of
 from pydplib.web.tables.forms import TableColumnsForm, TableFileForm, plain_name
 from pydplib.web.tables.models import PersonTable, TableUpload
@@ -40,7 +40,7 @@ STEPS = ("Upload", "Columns", "Check", "Done")
 _PIECE = 500
 
 
-@door("manage_data")
+@requires("manage_data")
 @require_http_methods(["GET", "POST"])
 def tables(request: ProjectRequest) -> HttpResponse:
     """List the tables of a project, and take a file for a further one."""
@@ -116,7 +116,7 @@ def _take(request: ProjectRequest, form: TableFileForm) -> TableUpload:
     return upload
 
 
-@door("manage_data", of=TableUpload)
+@requires("manage_data", of=TableUpload)
 @require_http_methods(["GET", "POST"])
 def table_upload(request: TargetRequest[TableUpload]) -> HttpResponse:
     """Say what the columns are; a POST tries it, or takes the rows in."""
@@ -199,7 +199,7 @@ def _tried(upload: TableUpload, schema: Schema, form: TableColumnsForm) -> Match
 _MOST_LISTED = 100_000
 
 
-@door("manage_data", of=TableUpload)
+@requires("manage_data", of=TableUpload)
 @require_GET
 def table_left_out(request: TargetRequest[TableUpload]) -> StreamingHttpResponse:
     """Send the rows of people whom the project does not know, as the file has them."""
@@ -220,7 +220,7 @@ def table_left_out(request: TargetRequest[TableUpload]) -> StreamingHttpResponse
     return response
 
 
-@door("manage_data", of=TableUpload)
+@requires("manage_data", of=TableUpload)
 @require_POST
 def table_discard(request: TargetRequest[TableUpload]) -> HttpResponse:
     """Delete a file that was not taken in."""
@@ -231,7 +231,7 @@ def table_discard(request: TargetRequest[TableUpload]) -> HttpResponse:
     return redirect(f"{reverse('tables')}?project={request.project.key}")
 
 
-@door("manage_data", of=PersonTable, recent=True)
+@requires("manage_data", of=PersonTable, recent=True)
 @require_POST
 def table_remove(request: TargetRequest[PersonTable]) -> HttpResponse:
     """Delete a further table with its rows."""

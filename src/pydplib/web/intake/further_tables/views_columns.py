@@ -17,7 +17,7 @@ from pydplib.schema.formulas import FUNCTIONS, STEPS
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, published_tables, snapshot_schema
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.permissions import ProjectRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, requires
 from pydplib.web.projects.policy.fields import FIELD_LABEL_WORDS, project_fields
 from pydplib.web.tables.declared import (
     ComputedColumn,
@@ -34,7 +34,7 @@ from pydplib.web.tables.declared import (
 from pydplib.web.tables.forms import ComputedForm, JoinsForm
 
 
-@door("manage_data")
+@requires("manage_data")
 @require_http_methods(["GET", "POST"])
 def columns(request: ProjectRequest) -> HttpResponse:
     """List computed columns and declare one."""
@@ -140,7 +140,7 @@ def _keep(request: ProjectRequest, computed: Any, joins: Any) -> None:
     declare(request.project, columns=computed, joins=joins, actor=request.user, by=request.user.username)
 
 
-@door("manage_data")
+@requires("manage_data")
 @require_GET
 def column_check(request: ProjectRequest) -> HttpResponse:
     """Say what a formula means while it is typed, from declarations alone; or what is wrong with it."""
@@ -161,7 +161,7 @@ def column_check(request: ProjectRequest) -> HttpResponse:
     return render(request, "tables/_check.html", context)
 
 
-@door("manage_data")
+@requires("manage_data")
 @require_POST
 def column_remove(request: ProjectRequest) -> HttpResponse:
     """Keep a version without one of the columns. Snapshots that have it keep it."""
@@ -174,7 +174,7 @@ def column_remove(request: ProjectRequest) -> HttpResponse:
     return redirect(f"{reverse('columns')}?project={request.project.key}")
 
 
-@door("manage_data")
+@requires("manage_data")
 @require_POST
 def column_joins(request: ProjectRequest) -> HttpResponse:
     """Say which further tables are asked together with the reports."""

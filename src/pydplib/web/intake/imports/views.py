@@ -49,7 +49,7 @@ from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.intake.upkeep import discard_old_imports
 from pydplib.web.people.models import new_key
 from pydplib.web.people.permissions import SignedInRequest
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 
 STEPS = ("Upload", "Match columns", "Dry run", "Done")
 _State = ImportBatch.State
@@ -60,7 +60,7 @@ MOST_LEFT_OUT = 0.01
 """Beyond this share of the rows, leaving them out is asked about first."""
 
 
-@door("import_records")
+@requires("import_records")
 @require_http_methods(["GET", "POST"])
 def imports(request: ProjectRequest) -> HttpResponse:
     """List imports, and take an upload."""
@@ -114,7 +114,7 @@ def _take(request: ProjectRequest, form: UploadForm, current: Any, own: str | No
     return batch
 
 
-@door("import_records", of=ImportBatch)
+@requires("import_records", of=ImportBatch)
 @require_GET
 def import_batch(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Show an import where it stands."""
@@ -147,7 +147,7 @@ def import_batch(request: TargetRequest[ImportBatch]) -> HttpResponse:
     return render(request, "intake/import_state.html", context)
 
 
-@door("import_records", of=ImportBatch)
+@requires("import_records", of=ImportBatch)
 @require_GET
 def import_progress(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
@@ -158,7 +158,7 @@ def import_progress(request: TargetRequest[ImportBatch]) -> HttpResponse:
     return response
 
 
-@door("import_records", of=ImportBatch)
+@requires("import_records", of=ImportBatch)
 @require_POST
 def import_mapping(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Take the mapping and begin the dry run."""
@@ -173,7 +173,7 @@ def import_mapping(request: TargetRequest[ImportBatch]) -> HttpResponse:
     return redirect("import_batch", key=batch.key)
 
 
-@door("import_records", of=ImportBatch)
+@requires("import_records", of=ImportBatch)
 @require_POST
 def import_rematch(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Go back to the matching of columns."""
@@ -183,7 +183,7 @@ def import_rematch(request: TargetRequest[ImportBatch]) -> HttpResponse:
     return redirect("import_batch", key=batch.key)
 
 
-@door("import_records", of=ImportBatch)
+@requires("import_records", of=ImportBatch)
 @require_POST
 def import_row(request: TargetRequest[ImportBatch], number: int) -> HttpResponse:
     """Correct one row, leave it out, or take it in all the same."""
@@ -213,7 +213,7 @@ def import_row(request: TargetRequest[ImportBatch], number: int) -> HttpResponse
     )
 
 
-@door("import_records", of=ImportBatch)
+@requires("import_records", of=ImportBatch)
 @require_POST
 def import_replace(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Take what values are replaced by, in the whole file, and try every row again."""
@@ -234,7 +234,7 @@ def import_replace(request: TargetRequest[ImportBatch]) -> HttpResponse:
     return redirect("import_batch", key=batch.key)
 
 
-@door("import_records", of=ImportBatch)
+@requires("import_records", of=ImportBatch)
 @require_GET
 def import_left_out(request: TargetRequest[ImportBatch]) -> StreamingHttpResponse:
     """Hand out the rows that are left out as things stand, to correct them and upload them again."""
@@ -247,7 +247,7 @@ def import_left_out(request: TargetRequest[ImportBatch]) -> StreamingHttpRespons
     return response
 
 
-@door("import_records", of=ImportBatch)
+@requires("import_records", of=ImportBatch)
 @require_POST
 def import_undo(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Take back an import that was taken in, as long as no snapshot holds it."""
@@ -256,7 +256,7 @@ def import_undo(request: TargetRequest[ImportBatch]) -> HttpResponse:
     return redirect("import_batch", key=batch.key)
 
 
-@door("import_records", of=ImportBatch)
+@requires("import_records", of=ImportBatch)
 @require_POST
 def import_accept(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Take the import in, or go on with taking it in."""
@@ -272,7 +272,7 @@ def import_accept(request: TargetRequest[ImportBatch]) -> HttpResponse:
     return redirect("import_batch", key=batch.key)
 
 
-@door("import_records", of=ImportBatch)
+@requires("import_records", of=ImportBatch)
 @require_POST
 def import_discard(request: TargetRequest[ImportBatch]) -> HttpResponse:
     """Throw the import away."""

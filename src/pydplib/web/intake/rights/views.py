@@ -15,20 +15,20 @@ from pydplib.web.intake.rights.erasure import erase, look_up, open_imports, over
 from pydplib.web.intake.rights.processing_record import record_of_processing
 from pydplib.web.intake.snapshots import snapshots_with
 from pydplib.web.patients.models import Patient
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 
 WORD = "ERASE"
 """What must be typed before something is gone for good."""
 
 
-@door("erase")
+@requires("erase")
 @require_GET
 def privacy_rights(request: ProjectRequest) -> HttpResponse:
     """Show what the law asks for: find a person, see what is overdue, the record of processing."""
     return _rights_page(request)
 
 
-@door("erase")
+@requires("erase")
 @require_POST
 def rights_find(request: ProjectRequest) -> HttpResponse:
     """Find a person by exactly what names them; what was typed is neither logged nor in an address."""
@@ -53,7 +53,7 @@ def _rights_page(request: ProjectRequest, *, not_found: bool = False, status: in
     return render(request, "intake/rights.html", context, status=status)
 
 
-@door("erase", of=Patient)
+@requires("erase", of=Patient)
 @require_GET
 def rights_patient(request: TargetRequest[Patient]) -> HttpResponse:
     """Show what can be done for one person; no identifier, no answer."""
@@ -71,7 +71,7 @@ def rights_patient(request: TargetRequest[Patient]) -> HttpResponse:
     return render(request, "intake/rights_patient.html", context)
 
 
-@door("erase", of=Patient, recent=True)
+@requires("erase", of=Patient, recent=True)
 @require_GET
 def rights_access(request: TargetRequest[Patient]) -> HttpResponse:
     """Show everything that is held about one person; with values for owners, who answer for them."""
@@ -81,7 +81,7 @@ def rights_access(request: TargetRequest[Patient]) -> HttpResponse:
     return render(request, "intake/access.html", values)
 
 
-@door("erase", of=Patient, recent=True)
+@requires("erase", of=Patient, recent=True)
 @require_GET
 def rights_access_json(request: TargetRequest[Patient]) -> HttpResponse:
     """Send the same as a file."""
@@ -93,7 +93,7 @@ def _access(request: TargetRequest[Patient]) -> dict[str, object]:
     return access_report(request.target, with_values=request.member.can("manage_data"))
 
 
-@door("erase", of=Patient, recent=True)
+@requires("erase", of=Patient, recent=True)
 @require_POST
 def rights_consent(request: TargetRequest[Patient]) -> HttpResponse:
     """Note consent or its withdrawal."""
@@ -104,7 +104,7 @@ def rights_consent(request: TargetRequest[Patient]) -> HttpResponse:
     return redirect("rights_patient", key=request.target.key)
 
 
-@door("erase", of=Patient, recent=True)
+@requires("erase", of=Patient, recent=True)
 @require_POST
 def rights_erase(request: TargetRequest[Patient]) -> HttpResponse:
     """Erase one person."""
@@ -116,7 +116,7 @@ def rights_erase(request: TargetRequest[Patient]) -> HttpResponse:
     return redirect("privacy_rights")
 
 
-@door("erase", recent=True)
+@requires("erase", recent=True)
 @require_POST
 def rights_purge(request: ProjectRequest) -> HttpResponse:
     """Erase everybody of a project whose time is over."""
@@ -128,7 +128,7 @@ def rights_purge(request: ProjectRequest) -> HttpResponse:
     return redirect("privacy_rights")
 
 
-@door("erase")
+@requires("erase")
 @require_GET
 def rights_processing(request: ProjectRequest) -> HttpResponse:
     """Show the record of processing."""
@@ -139,7 +139,7 @@ def rights_processing(request: ProjectRequest) -> HttpResponse:
     return render(request, "intake/processing.html", values)
 
 
-@door("erase")
+@requires("erase")
 @require_GET
 def rights_processing_json(request: ProjectRequest) -> HttpResponse:
     """Send the record of processing as a file."""

@@ -27,12 +27,12 @@ from pydplib.web.intake.rows.lists import (
 from pydplib.web.intake.rows.quality import quality_of
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import identifiers_of
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.projects.policy.flows import check_flow_for
 from pydplib.web.reporting.report_templates.versions import value_columns
 
 
-@door("see_raw")
+@requires("see_raw")
 @require_GET
 def data(request: ProjectRequest) -> HttpResponse:
     """Show signed reports as rows."""
@@ -70,14 +70,14 @@ def data(request: ProjectRequest) -> HttpResponse:
     return render(request, "intake/data.html", context)
 
 
-@door("see_raw", of=Patient)
+@requires("see_raw", of=Patient)
 @require_GET
 def patient(request: TargetRequest[Patient]) -> HttpResponse:
     """Show one patient with all reports."""
     return _patient_page(request, {})
 
 
-@door("manage_data", of=Patient, recent=True)
+@requires("manage_data", of=Patient, recent=True)
 @require_POST
 def patient_identifiers(request: TargetRequest[Patient]) -> HttpResponse:
     """Show what names a patient; asked for on purpose, with the password, and logged."""
@@ -114,7 +114,7 @@ def _patient_page(request: TargetRequest[Patient], more: dict[str, Any]) -> Http
     )
 
 
-@door("manage_data", recent=True)
+@requires("manage_data", recent=True)
 @require_POST
 def data_export(request: ProjectRequest) -> StreamingHttpResponse:
     """Send raw rows as CSV to an owner: password given again, allowed by the policy, logged."""
@@ -138,7 +138,7 @@ def data_export(request: ProjectRequest) -> StreamingHttpResponse:
     return response
 
 
-@door("manage_data")
+@requires("manage_data")
 @require_GET
 def quality(request: ProjectRequest) -> HttpResponse:
     """Show gaps, values outside the template, repeated reports and contradictions."""

@@ -30,13 +30,13 @@ from pydplib.web.intake.rows.exact import (
     without_condition,
     words_of,
 )
-from pydplib.web.projects.permissions import ProjectRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, requires
 
 _HELD = "exact_view"
 _LONGEST = 40
 
 
-@door("manage_data")
+@requires("manage_data")
 @require_http_methods(["GET", "HEAD", "POST"])
 def exact_view(request: ProjectRequest) -> HttpResponse:
     """Show counts of the project's reports; a POST changes what is shown."""

@@ -34,14 +34,14 @@ from pydplib.web.projects.members.memberships import (
     remove_member,
 )
 from pydplib.web.projects.models import Invitation, Member, Project
-from pydplib.web.projects.permissions import TargetRequest, door
+from pydplib.web.projects.permissions import TargetRequest, requires
 from pydplib.web.projects.tabs import project_tabs
 
 INVITED = "Invited. If somebody signs in here under this name and accepts, you see them among the members."
 """What an owner reads after every invitation, whether or not anybody has the name."""
 
 
-@door("read_log", of=Project)
+@requires("read_log", of=Project)
 @require_safe
 def members(request: TargetRequest[Project]) -> HttpResponse:
     """List the members; owners change them, the data protection officer reads."""
@@ -60,7 +60,7 @@ def members(request: TargetRequest[Project]) -> HttpResponse:
     return render(request, "projects/members.html", values)
 
 
-@door("edit_policy", of=Project, recent=True)
+@requires("edit_policy", of=Project, recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_member(request: TargetRequest[Project]) -> HttpResponse:
     """Add a colleague, as third party like everybody new; or invite somebody of another organisation."""
@@ -101,7 +101,7 @@ def _make_and_invite(request: SignedInRequest, project: Project, name: str, term
     return show_link(request, user, token, Purpose.WELCOME)
 
 
-@door("edit_policy", of=Member, recent=True)
+@requires("edit_policy", of=Member, recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 def member(request: TargetRequest[Member]) -> HttpResponse:
     """Change role, department and groups of a member."""
@@ -132,7 +132,7 @@ def member(request: TargetRequest[Member]) -> HttpResponse:
     return render(request, "projects/member.html", shown, status=422 if form.is_bound else 200)
 
 
-@door("edit_policy", of=Member, recent=True)
+@requires("edit_policy", of=Member, recent=True)
 @require_POST
 def remove(request: TargetRequest[Member]) -> HttpResponse:
     """Take somebody out of the project."""
@@ -144,7 +144,7 @@ def remove(request: TargetRequest[Member]) -> HttpResponse:
     return redirect("members", key=request.project.key)
 
 
-@door("edit_policy", of=Invitation, recent=True)
+@requires("edit_policy", of=Invitation, recent=True)
 @require_POST
 def invitation_withdraw(request: TargetRequest[Invitation]) -> HttpResponse:
     """Take an invitation back."""
@@ -184,7 +184,7 @@ def _own_invitation(request: SignedInRequest, key: str) -> Invitation:
     return found
 
 
-@door("read_project", of=Project)
+@requires("read_project", of=Project)
 @require_POST
 def leave(request: TargetRequest[Project]) -> HttpResponse:
     """Leave a project."""

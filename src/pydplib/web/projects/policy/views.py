@@ -12,7 +12,7 @@ from pydplib.policy import GROUP, LABEL_MEANINGS, LABEL_WORDS, LABELS, OWNER, RO
 from pydplib.web.projects.changes import noting_refusals
 from pydplib.web.projects.members.memberships import membership_of
 from pydplib.web.projects.models import Member, Project, Rule
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.projects.policy.fields import titles_in
 from pydplib.web.projects.policy.forms import DataSetBudgetForm, GroupForm, RuleForm
 from pydplib.web.projects.policy.rules import (
@@ -27,7 +27,7 @@ from pydplib.web.projects.tabs import project_tabs
 from pydplib.web.projects.words import audience_words, row_words
 
 
-@door("read_project")
+@requires("read_project")
 @require_safe
 def policy(request: ProjectRequest) -> HttpResponse:
     """Show who gets what: all rows to owners and officers, to others those that are about them."""
@@ -66,7 +66,7 @@ def _dashboards(project: Project, rule: PolicyRule) -> float | None:
     return most if most is not None and rule.budget is not None and most < rule.budget else None
 
 
-@door("edit_policy", of=Rule, recent=True)
+@requires("edit_policy", of=Rule, recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 def rule(request: TargetRequest[Rule]) -> HttpResponse:
     """Edit a row."""
@@ -89,7 +89,7 @@ def rule(request: TargetRequest[Rule]) -> HttpResponse:
     return render(request, "projects/rule.html", values, status=422 if form.is_bound else 200)
 
 
-@door("edit_policy", recent=True)
+@requires("edit_policy", recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_rule(request: ProjectRequest) -> HttpResponse:
     """Add a row for a group."""
@@ -109,7 +109,7 @@ def new_rule(request: ProjectRequest) -> HttpResponse:
     return render(request, "projects/rule_new.html", values, status=422 if form.is_bound else 200)
 
 
-@door("edit_policy", of=Rule, recent=True)
+@requires("edit_policy", of=Rule, recent=True)
 @require_POST
 def remove_rule(request: TargetRequest[Rule]) -> HttpResponse:
     """Take a group's row away."""
@@ -119,7 +119,7 @@ def remove_rule(request: TargetRequest[Rule]) -> HttpResponse:
     return redirect(f"/policy?project={request.project.key}")
 
 
-@door("edit_policy", recent=True)
+@requires("edit_policy", recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 def data_set_budget(request: ProjectRequest) -> HttpResponse:
     """Make the budget of the whole data set smaller."""

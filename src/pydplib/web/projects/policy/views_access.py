@@ -12,12 +12,12 @@ from pydplib.policy import ROLES, parse_role
 from pydplib.web.auditlog.log import record
 from pydplib.web.people.addresses import safe_path
 from pydplib.web.people.permissions import SignedInRequest, signed_in
-from pydplib.web.projects.permissions import ProjectRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, requires
 from pydplib.web.projects.policy.access import access_of
 from pydplib.web.projects.tabs import project_tabs
 
 
-@door("read_project")
+@requires("read_project")
 @require_safe
 def access(request: ProjectRequest) -> HttpResponse:
     """Show what the role (in a preview: the one looked through) gets, per output and field, by the policy of now."""
@@ -32,7 +32,7 @@ def access(request: ProjectRequest) -> HttpResponse:
     return render(request, "projects/access.html", values)
 
 
-@door("edit_policy")
+@requires("edit_policy")
 @require_POST
 def preview_start(request: ProjectRequest) -> HttpResponse:
     """Look at the project as another role would; nothing can be changed meanwhile."""

@@ -14,7 +14,7 @@ from pydplib.errors import ParameterError
 from pydplib.web.people.models import User
 from pydplib.web.projects.changes import noting_refusals
 from pydplib.web.projects.models import AccessRequest, Member, Project
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.projects.policy.fields import titles_in
 from pydplib.web.projects.requests.decisions import approvals_that_count, beneficiaries, decide, takes_two
 from pydplib.web.projects.requests.forms import ASKING, DecisionForm, ProposeForm
@@ -37,7 +37,7 @@ from pydplib.web.projects.words import request_meaning, request_words
 _BADGES = {"withdrawn": "cancelled"}  # the design's "withdrawn" is a patient's consent
 
 
-@door("read_project")
+@requires("read_project")
 @require_safe
 def requests(request: ProjectRequest) -> HttpResponse:
     """List requests: all of them for owners and officers, their own ones for others."""
@@ -58,7 +58,7 @@ def requests(request: ProjectRequest) -> HttpResponse:
     return render(request, "projects/requests.html", values)
 
 
-@door("make_request")
+@requires("make_request")
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask(request: ProjectRequest, kind: str) -> HttpResponse:
     """Ask for budget, fields or another role."""
@@ -95,7 +95,7 @@ def ask(request: ProjectRequest, kind: str) -> HttpResponse:
     return render(request, "projects/ask.html", values, status=422 if form.is_bound else 200)
 
 
-@door("edit_policy", recent=True)
+@requires("edit_policy", recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 def propose(request: ProjectRequest) -> HttpResponse:
     """Propose a larger budget, as an owner."""
@@ -120,7 +120,7 @@ def propose(request: ProjectRequest) -> HttpResponse:
     return render(request, "projects/propose.html", values, status=422 if form.is_bound else 200)
 
 
-@door("read_project", of=AccessRequest)
+@requires("read_project", of=AccessRequest)
 @require_safe
 def one_request(request: TargetRequest[AccessRequest]) -> HttpResponse:
     """Show one request with its history: to whom it concerns, owners and officers."""
@@ -130,7 +130,7 @@ def one_request(request: TargetRequest[AccessRequest]) -> HttpResponse:
     return render(request, "projects/request.html", _shown(request, item))
 
 
-@door("decide_requests", of=AccessRequest, recent=True)
+@requires("decide_requests", of=AccessRequest, recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 def decision(request: TargetRequest[AccessRequest]) -> HttpResponse:
     """Approve or refuse."""
@@ -150,7 +150,7 @@ def decision(request: TargetRequest[AccessRequest]) -> HttpResponse:
     return render(request, "projects/decide.html", values, status=422 if form.is_bound else 200)
 
 
-@door("read_project", of=AccessRequest)
+@requires("read_project", of=AccessRequest)
 @require_POST
 def take_back(request: TargetRequest[AccessRequest]) -> HttpResponse:
     """Withdraw one's own request."""

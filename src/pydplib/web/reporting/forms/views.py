@@ -13,7 +13,7 @@ from pydplib.errors import DataError
 from pydplib.web.auditlog.log import record
 from pydplib.web.patients.pseudonyms import find_patient, identifier_of
 from pydplib.web.people.permissions import SignedInRequest
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.reporting.differences import differences
 from pydplib.web.reporting.forms.answers import read_fields, tidy
 from pydplib.web.reporting.forms.drafts import (
@@ -44,7 +44,7 @@ class PatientForm(forms.Form):
     )
 
 
-@door("capture")
+@requires("capture")
 def report_new(request: ProjectRequest) -> HttpResponse:
     """Ask whose report it is, then begin it."""
     version = request.project.template_version
@@ -103,7 +103,7 @@ def _open_draft(request: ProjectRequest, person: str, identifier: str) -> Report
     return draft_about(request, patient) if patient else None
 
 
-@door("capture", of=Report)
+@requires("capture", of=Report)
 def report_edit(request: TargetRequest[Report]) -> HttpResponse:
     """Fill in a report, or correct a signed one."""
     report: Report = request.target
@@ -119,7 +119,7 @@ def report_edit(request: TargetRequest[Report]) -> HttpResponse:
     return show_form(request, desk)
 
 
-@door("capture", of=Report)
+@requires("capture", of=Report)
 @require_POST
 def report_autosave(request: TargetRequest[Report]) -> HttpResponse:
     """Keep the draft while it is written."""
@@ -130,7 +130,7 @@ def report_autosave(request: TargetRequest[Report]) -> HttpResponse:
     return late or answer_autosave(request, desk, **_reason(request, desk))
 
 
-@door("capture", of=Report)
+@requires("capture", of=Report)
 @require_POST
 def report_discard(request: TargetRequest[Report]) -> HttpResponse:
     """Remove a draft, or the draft of a correction."""

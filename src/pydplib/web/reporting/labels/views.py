@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from pydplib.errors import DataError
 from pydplib.web.auditlog.log import record
 from pydplib.web.people.permissions import SignedInRequest
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.reporting.forms.holders import Desk, desk_of_reading
 from pydplib.web.reporting.forms.pages import answer_autosave, answer_form, show_form
 from pydplib.web.reporting.labels.agreement import agreement_of
@@ -79,7 +79,7 @@ class TextsForm(forms.Form):
         return [NewText(each.identifier, each.text, each.department or values["department"]) for each in found]
 
 
-@door("capture")
+@requires("capture")
 def labelling(request: ProjectRequest) -> HttpResponse:
     """Show the queue: how far it is, what the reader has in hand, and the next one to take."""
     in_hand, done = readings_by(request.project, request.user)
@@ -96,7 +96,7 @@ def labelling(request: ProjectRequest) -> HttpResponse:
     return render(request, "reporting/labelling.html", values)
 
 
-@door("manage_data")
+@requires("manage_data")
 def labelling_add(request: ProjectRequest) -> HttpResponse:
     """Put texts into the queue."""
     form = TextsForm(request.POST or None, request.FILES or None)
@@ -112,7 +112,7 @@ def labelling_add(request: ProjectRequest) -> HttpResponse:
     return render(request, "reporting/labelling_add.html", values, status=422 if form.is_bound else 200)
 
 
-@door("capture")
+@requires("capture")
 @require_POST
 def labelling_next(request: ProjectRequest) -> HttpResponse:
     """Take the next text."""
@@ -123,21 +123,21 @@ def labelling_next(request: ProjectRequest) -> HttpResponse:
     return redirect("reading", key=found.key)
 
 
-@door("manage_data")
+@requires("manage_data")
 def labelling_agreement(request: ProjectRequest) -> HttpResponse:
     """Show how well the readers agree."""
     values = {"found": agreement_of(request.project), "breadcrumb": _way("Agreement")}
     return render(request, "reporting/agreement.html", values)
 
 
-@door("manage_data", of=FreeText)
+@requires("manage_data", of=FreeText)
 @require_POST
 def labelling_judge(request: TargetRequest[FreeText]) -> HttpResponse:
     """Begin to decide between two readers."""
     return redirect("reading", key=open_judgement(request.target, user=request.user).key)
 
 
-@door("capture", of=Reading)
+@requires("capture", of=Reading)
 def reading(request: TargetRequest[Reading]) -> HttpResponse:
     """Fill in the template next to the text."""
     desk = _desk(request)
@@ -148,14 +148,14 @@ def reading(request: TargetRequest[Reading]) -> HttpResponse:
     return show_form(request, desk)
 
 
-@door("capture", of=Reading)
+@requires("capture", of=Reading)
 @require_POST
 def reading_autosave(request: TargetRequest[Reading]) -> HttpResponse:
     """Keep the reading while it is filled in."""
     return answer_autosave(request, _desk(request))
 
 
-@door("capture", of=Reading)
+@requires("capture", of=Reading)
 @require_POST
 def reading_give_back(request: TargetRequest[Reading]) -> HttpResponse:
     """Put the text back into the queue: its reader, or an owner for somebody who is away."""

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 from pydplib.capture import Template, builtin, builtin_names, compare, lint, questionnaire_to_fhir, report_text
 from pydplib.errors import TemplateError
 from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field
-from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, door
+from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
 from pydplib.web.reporting.forms.answers import form_state
 from pydplib.web.reporting.models import TemplateVersion
 from pydplib.web.reporting.report_templates.example import example_answers
@@ -98,7 +98,7 @@ class TemplateUploadForm(forms.Form):
         return str(text).encode("utf-8", "replace")
 
 
-@door("read_templates")
+@requires("read_templates")
 def templates(request: ProjectRequest) -> HttpResponse:
     """List the versions of the project's template."""
     versions = versions_of(request.project)
@@ -106,7 +106,7 @@ def templates(request: ProjectRequest) -> HttpResponse:
     return render(request, "reporting/templates.html", values)
 
 
-@door("read_templates", of=TemplateVersion)
+@requires("read_templates", of=TemplateVersion)
 def template(request: TargetRequest[TemplateVersion]) -> HttpResponse:
     """Show one version: its tree, what the linter says, and what a report would read like."""
     version: TemplateVersion = request.target
@@ -132,7 +132,7 @@ def _shown(shown: Template) -> dict[str, object]:
     return values
 
 
-@door("read_templates", of=TemplateVersion)
+@requires("read_templates", of=TemplateVersion)
 def template_difference(request: TargetRequest[TemplateVersion]) -> HttpResponse:
     """Say what changed from one version to another."""
     version: TemplateVersion = request.target
@@ -147,7 +147,7 @@ def template_difference(request: TargetRequest[TemplateVersion]) -> HttpResponse
     return render(request, "reporting/difference.html", values)
 
 
-@door("read_templates", of=TemplateVersion)
+@requires("read_templates", of=TemplateVersion)
 def template_download(request: TargetRequest[TemplateVersion]) -> HttpResponse:
     """Give a version as a file: ours, or FHIR."""
     version: TemplateVersion = request.target
@@ -171,7 +171,7 @@ def template_download(request: TargetRequest[TemplateVersion]) -> HttpResponse:
     )
 
 
-@door("edit_templates")
+@requires("edit_templates")
 def template_new(request: ProjectRequest) -> HttpResponse:
     """Read an upload and show what it is; nothing is kept until it is accepted."""
     current = request.project.template_version
@@ -219,7 +219,7 @@ def _accept(request: ProjectRequest, compared: Template | None) -> HttpResponse:
     return redirect("template", key=made.key)
 
 
-@door("edit_templates", of=TemplateVersion)
+@requires("edit_templates", of=TemplateVersion)
 @require_POST
 def template_use(request: TargetRequest[TemplateVersion]) -> HttpResponse:
     """Use an older version for new reports again."""
