@@ -88,6 +88,7 @@ def test_revoked_role_works_no_more_on_the_next_request(member, project) -> None
 
     from pydplib.errors import PolicyError
     from pydplib.web.projects.models import Member, Project
+    from pydplib.web.projects.permissions import requires
 
     client = member("owner")
     guarded = requires("edit_policy", of=Project)(lambda request: HttpResponse("in"))
