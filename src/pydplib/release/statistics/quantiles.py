@@ -256,9 +256,13 @@ class BinnedQuantileNoise(Noise):
             reaches=reaches,
         )
         low, high = np.ceil(found.low), np.floor(found.high)
+        population = np.ceil(found.population[0]).ravel(), np.floor(found.population[1]).ravel()
         values = np.clip(np.rint(found.values), low, high)
         sizes = np.repeat(np.maximum(found.rows, 0.0), len(self.shares))
-        return Noisy(values, low, high, farthest(values, low, high), None, sizes, doubtful=found.doubtful)
+        margins = farthest(values, low, high)
+        return Noisy(
+            values, low, high, margins, sizes=sizes, doubtful=found.doubtful, population=(population[0], population[1])
+        )
 
     def found_rows(self, noisy: Noisy) -> tuple[float, float] | None:
         """Return the sum of the noisy sizes and its standard deviation."""
@@ -340,12 +344,7 @@ class OfRanks(OfColumn):
 
     def answer(self, facts: Facts, noise: QuantilesNoise, table: ExactTable, *, confidence: float = COVERAGE) -> Noisy:
         """Return grid points."""
-        noisy = noise.apply(table[0], confidence=confidence)
-        values = self._points(facts, table.plan.measures[0], noisy.values)
-        if noisy.low is None or noisy.high is None:
-            return replace(noisy, values=values)
-        low, high = (self._points(facts, table.plan.measures[0], ends) for ends in (noisy.low, noisy.high))
-        return replace(noisy, values=values, low=low, high=high, margins=farthest(values, low, high))
+        return self._on_grid(facts, table.plan.measures[0], noise.apply(table[0], confidence=confidence))
 
     def table(self, facts: Facts) -> Question | None:
         """Return the table of groups and bins, where public facts say that it tells quantiles more accurately."""
@@ -373,11 +372,22 @@ class OfRanks(OfColumn):
         noise = self.noise(facts, Fraction(1))
         assert isinstance(noise, BinnedQuantileNoise)
         (measure,) = self.measures(facts, Fraction(1))
-        noisy = noise.read(counts, scale, confidence=confidence, reaches=reaches)
-        assert noisy.low is not None and noisy.high is not None
-        values, low, high = (self._points(facts, measure, ends) for ends in (noisy.values, noisy.low, noisy.high))
-        found = replace(noisy, values=values, low=low, high=high, margins=farthest(values, low, high))
+        found = self._on_grid(facts, measure, noise.read(counts, scale, confidence=confidence, reaches=reaches))
         return found, self.notes(facts, noise, found)
+
+    def _on_grid(self, facts: Facts, measure: Measure, noisy: Noisy) -> Noisy:
+        """Return places on the grid as points; intervals for the population where each row is another person's."""
+        values = self._points(facts, measure, noisy.values)
+        if noisy.low is None or noisy.high is None:
+            return replace(noisy, values=values)
+        low, high = (self._points(facts, measure, ends) for ends in (noisy.low, noisy.high))
+        population = None
+        if noisy.population is not None and facts.is_one_row_each:
+            first, last = (self._points(facts, measure, np.asarray(ends)) for ends in noisy.population)
+            population = (first.tolist(), last.tolist())
+        return replace(
+            noisy, values=values, low=low, high=high, margins=farthest(values, low, high), population=population
+        )
 
     def _points(self, facts: Facts, measure: Measure, places: NDArray[Any]) -> NDArray[Any]:
         """Return grid points for places on the grid, within the bounds."""
