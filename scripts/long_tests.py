@@ -157,6 +157,7 @@ PARTS = (
         (
             "tests/web/auditlog",
             "tests/web/design",
+            "tests/web/notices",
             "tests/web/people",
             "tests/web/projects",
             "tests/web/server",

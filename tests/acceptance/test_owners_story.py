@@ -89,7 +89,7 @@ def test_owner_sets_up_imports_920_rows_mends_two_sets_the_policy_and_looks_as_t
         page.get_by_text(f"Row {line} is good now.").wait_for()
     ada.picture("4-corrected")
     ada.press("Accept")
-    page.get_by_text("920 reports taken in").wait_for()
+    page.get_by_text("920 reports imported").wait_for()
     assert not list((platform.served.home / "uploads").iterdir()), "the uploaded file is gone"
 
     ada.go("/policy")

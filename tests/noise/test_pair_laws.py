@@ -77,8 +77,8 @@ def test_planted_faults_of_the_sampler_are_noticed(law, monkeypatch, fault):
     elif fault == "no ties":  # parts are placed with repetition
         monkeypatch.setattr(pairs, "uniform_below_each", lambda bounds, source=None: np.zeros_like(bounds))
     else:
-        real = pairs._chances
-        monkeypatch.setattr(pairs, "_chances", lambda *args: np.append(0.0, real(*args)[1:]))
+        real = pairs.chances_of
+        monkeypatch.setattr(pairs, "chances_of", lambda *args: np.append(0.0, real(*args)[1:]))
     drawn = pair_noise(Fraction(1), N, 3, 2, source=SeededSource(3))
     assert fit(law, drawn, Fraction(1), 5) < law.ALARM
 

@@ -411,11 +411,11 @@ def make_attack_run(world: World) -> Any:
     """A finished run on behalf of the third parties."""
     from pydplib.web.attacks.models import AttackRun
     from pydplib.web.attacks.recipients import subject_of
-    from pydplib.web.attacks.runs import _facts
+    from pydplib.web.attacks.runs import given_facts
     from pydplib.web.attacks.verdicts import verdict_of
 
     given = subject_of(world.project, "audience:third_party")
-    result: dict[str, Any] = {"given": _facts(given), "simulated": [], "missed": [], "tables": []}
+    result: dict[str, Any] = {"given": given_facts(given), "simulated": [], "missed": [], "tables": []}
     return AttackRun.objects.create(
         project=world.project,
         by=world.owner,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from functools import cache
 from pathlib import Path
@@ -50,3 +51,26 @@ def test_every_named_exception_is_still_needed() -> None:
 
 def test_a_cycle_is_noticed() -> None:
     assert house.cycles({"a": ["b"], "b": ["a"], "c": ["a"]}) == [["a", "b"]]
+
+
+def private_imports(text: str) -> list[str]:
+    """Return the private names that a module imports from ours."""
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    ours = [node for node in found if (node.module or "").split(".")[0] == "pydplib"]
+    return [alias.name for node in ours for alias in node.names if alias.name.startswith("_") and alias.name[1] != "_"]
+
+
+WITH_OLD_SOURCE = "fixtures/make_version_0_1.py"
+"""Runs with the source of version 0.1, which had no other names."""
+
+
+def test_tests_import_no_private_names() -> None:
+    tests = ROOT / "tests"
+    paths = [path for path in sorted(tests.rglob("*.py")) if path.relative_to(tests).as_posix() != WITH_OLD_SOURCE]
+    found = {path.name: names for path in paths if (names := private_imports(path.read_text(encoding="utf-8")))}
+    modules = {"_public", "_typed", "_version", "_shown", "_toml", "_names", "_duckdb_files", "_http", "_spreadsheet"}
+    assert not {name: names for name, names in found.items() if not modules.issuperset(names)}
+
+
+def test_a_private_import_is_noticed() -> None:
+    assert private_imports("from pydplib.noise.coins import _settle, toss\nfrom os import _exit") == ["_settle"]

@@ -6,7 +6,8 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,14 +71,35 @@ def _no_refusals_yet(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(refusals, "_counts", {})
 
 
+@contextmanager
+def _same_end_of_the_ledger() -> Iterator[None]:
+    """Put back the files that remember where the ledger ends: what is rolled back in the database was never there."""
+    files = [Path(os.environ["PYDPLIB_HOME"]) / name for name in ("ledger.head.json", "ledger.damage.txt")]
+    before = [file.read_bytes() if file.exists() else None for file in files]
+    yield
+    for file, found in zip(files, before, strict=True):
+        if found is None:
+            file.unlink(missing_ok=True)
+        else:
+            file.write_bytes(found)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _modules_leave_the_ledger_as_it_was() -> Iterator[None]:
+    """Worlds that the tests of a module share are rolled back as well."""
+    with _same_end_of_the_ledger():
+        yield
+
+
 @pytest.fixture
 def db(_database: None) -> Iterator[None]:
     """Roll back whatever the test wrote."""
     from django.test import TestCase
 
-    atomics = TestCase._enter_atomics()
-    yield
-    TestCase._rollback_atomics(atomics)
+    with _same_end_of_the_ledger():
+        atomics = TestCase._enter_atomics()
+        yield
+        TestCase._rollback_atomics(atomics)
 
 
 @pytest.fixture

@@ -59,11 +59,11 @@ class CoinRow:
             limit = self._next[coin]
             heads[ties] = words < limit
             for i in np.flatnonzero(words == limit):
-                heads[ties[i]] = _settle(self._expansions[coin[i]], int(words[i]), source)
+                heads[ties[i]] = settle(self._expansions[coin[i]], int(words[i]), source)
         return np.packbits(heads, bitorder="little").view(f"<u{self.width // 8}")
 
 
-def _settle(expansion: Expansion | None, word: int, source: Source | None) -> bool:
+def settle(expansion: Expansion | None, word: int, source: Source | None) -> bool:
     """Decide a coin whose first byte and next 64 bits tie with the probability's digits."""
     if expansion is None:
         return False
@@ -85,7 +85,7 @@ def toss(probability: Expansion, size: int, *, source: Source | None = None) -> 
         words = random_words(len(ties), source=source)
         heads[ties] = words < limit
         for i in np.flatnonzero(words == limit):
-            heads[ties[i]] = _settle(probability, int(words[i]), source)
+            heads[ties[i]] = settle(probability, int(words[i]), source)
     return out
 
 

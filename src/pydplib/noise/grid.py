@@ -19,7 +19,7 @@ from pydplib.errors import DataError, ParameterError
 from pydplib.noise.tap import add_laplace
 
 _FINENESS = 10  # grid steps per noise scale, as a power of two: 1024 to 2047
-_CHUNK = 1 << 15  # values per chunk: everything a chunk touches stays in the cache
+CHUNK = 1 << 15  # values per chunk: everything a chunk touches stays in the cache
 _EXACT = 2.0**52  # below this, halves of integers are exact floats
 _LAST = 1 << 52  # the same as an integer: where saturated values end
 
@@ -116,8 +116,8 @@ def in_chunks(
     """Apply ``work`` chunk by chunk, so that temporaries stay small whatever the size."""
     flat = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
     out = np.empty(flat.shape, dtype=np.float64)
-    for start in range(0, len(flat), _CHUNK):
-        out[start : start + _CHUNK] = work(flat[start : start + _CHUNK])
+    for start in range(0, len(flat), CHUNK):
+        out[start : start + CHUNK] = work(flat[start : start + CHUNK])
     return out.reshape(np.shape(values))
 
 

@@ -35,7 +35,7 @@ _SLACK = 2.0**-40  # how near floating point is too near to a boundary
 
 # How the negative parts Q and Q' of x and y depend on two free numbers u and v >= 0, for a sum t >= 0. Together the
 # rows cover all pairs (Q, Q') once. (Q without u and v, Q' likewise, does Q have u, v, does Q' have u, v)
-_CASES = (
+CASES = (
     (0, 0, (0, 0), (0, 0)),  # Q = Q' = 0
     (1, 0, (0, 1), (0, 0)),  # Q = 1 + v, Q' = 0
     (0, 1, (0, 0), (0, 1)),  # Q = 0, Q' = 1 + v
@@ -55,7 +55,7 @@ def pair_noise(
     Proof: let t = sum(x) >= 0 (a fair sign, with minus and t = 0 drawn again, gives the other half). With Q the sum of
     the negative parts of x, and Q' that of y, |x| = t + 2 Q and the larger norm is t + 2 max(Q, Q'). The number of x
     with k negative cells is C(a, k) C(Q - 1, k - 1) C(t + Q + a - k - 1, a - k - 1): which cells, how Q is made up of k
-    positive parts, how t + Q is made up of the others. In each of ``_CASES`` the number of pairs (x, y) is therefore a
+    positive parts, how t + Q is made up of the others. In each of ``CASES`` the number of pairs (x, y) is therefore a
     polynomial in t, u and v that is a sum of c C(t, i) C(u, j) C(v, l) with whole c >= 0 (Vandermonde). With
     z = exp(-1 / scale), the sum over t of C(t, i) z^t is z^i / (1 - z)^(i + 1), and t - i is then a sum of i + 1
     geometric variables; likewise u and v with z^2. So: choose (case, i, j, l) by these weights, draw t, u and v, choose
@@ -100,7 +100,7 @@ class _Terms:
     """The terms c C(t, i) C(u, j) C(v, l) of all cases.
 
     Attributes:
-        case: The place in ``_CASES``.
+        case: The place in ``CASES``.
         powers: i, j and l of each term.
         factors: c of each term.
     """
@@ -117,10 +117,10 @@ def number_of(cells: int, total: int, low: int) -> int:
         >>> number_of(2, 1, 1), number_of(3, 0, 0)  # (2, -1) and (-1, 2); nothing but zeros
         (2, 1)
     """
-    return sum(_numbers(cells, total, low))
+    return sum(numbers_of(cells, total, low))
 
 
-def _numbers(cells: int, total: int, low: int) -> list[int]:
+def numbers_of(cells: int, total: int, low: int) -> list[int]:
     """Return ``number_of`` by the number of negative cells: 0, 1, ..., cells - 1."""
     if low == 0:
         return [math.comb(total + cells - 1, cells - 1)] + [0] * (cells - 1)
@@ -131,13 +131,13 @@ def _numbers(cells: int, total: int, low: int) -> list[int]:
 
 
 @lru_cache(maxsize=64)
-def _terms(first: int, second: int) -> _Terms:
+def terms_of(first: int, second: int) -> _Terms:
     """Return the terms of blocks of this many cells: by differences, as Newton's basis has them."""
     case: list[int] = []
     powers: list[tuple[int, ...]] = []
     factors: list[int] = []
     reach = first + second - 1  # one more than any degree
-    for place, (low, other, q, r) in enumerate(_CASES):
+    for place, (low, other, q, r) in enumerate(CASES):
         sizes = (reach, reach if q[0] or r[0] else 1, reach if q[1] or r[1] else 1)
         values: NDArray[Any] = np.empty(sizes, dtype=object)
         for t, u, v in product(*map(range, sizes)):
@@ -157,7 +157,7 @@ def _terms(first: int, second: int) -> _Terms:
     return _Terms(np.array(case), np.array(powers).reshape(-1, 3), tuple(factors))
 
 
-def _weights(scale: Fraction, first: int, second: int, precision: int) -> list[int]:
+def weights_of(scale: Fraction, first: int, second: int, precision: int) -> list[int]:
     """Return the weights of all terms as whole numbers, the largest about 10^precision; each off by less than 10^5.
 
     Proof: all are products of at most 3 (a + b) + 6 <= 102 numbers. With 60 + 2 log10(scale) digits more than are
@@ -176,10 +176,10 @@ def _weights(scale: Fraction, first: int, second: int, precision: int) -> list[i
         for _ in range(first + second):
             row.append(context.multiply(row[-1], step))
         sums.append(row)
-    terms = _terms(first, second)
+    terms = terms_of(first, second)
     found = []
     for place, (i, j, k), factor in zip(terms.case.tolist(), terms.powers.tolist(), terms.factors, strict=True):
-        low, other, q, r = _CASES[place]
+        low, other, q, r = CASES[place]
         weight = context.multiply(Decimal(factor), sums[0][i])
         if q[0] or r[0]:
             weight = context.multiply(weight, sums[1][j])
@@ -193,9 +193,9 @@ def _weights(scale: Fraction, first: int, second: int, precision: int) -> list[i
 
 
 @lru_cache(maxsize=256)
-def _chances(scale: Fraction, first: int, second: int) -> NDArray[np.float64]:
+def chances_of(scale: Fraction, first: int, second: int) -> NDArray[np.float64]:
     """Return the cumulative chances of all terms, each off by far less than 2^-45."""
-    weights = _weights(scale, first, second, 40)
+    weights = weights_of(scale, first, second, 40)
     total, so_far, found = sum(weights), 0, []
     for weight in weights:
         so_far += weight
@@ -236,18 +236,18 @@ def _draw_sums(
     scale: Fraction, size: int, first: int, second: int, source: Source | None
 ) -> tuple[Integers, tuple[Integers, Integers]]:
     """Return t >= 0, Q and Q' of every block."""
-    terms = _terms(first, second)
+    terms = terms_of(first, second)
 
     def exactly(_: int, word: int) -> int:
         error = 10**5
-        return settle_choice(lambda precision: (_weights(scale, first, second, precision), error), word, source)
+        return settle_choice(lambda precision: (weights_of(scale, first, second, precision), error), word, source)
 
-    chosen = _choose(_chances(scale, first, second), size, exactly, source)
+    chosen = _choose(chances_of(scale, first, second), size, exactly, source)
     free = [_draw_free(terms.powers[chosen, axis], scale / (2 if axis else 1), source) for axis in range(3)]
     lows = []
     for side in (0, 1):
-        start = np.array([case[side] for case in _CASES])[terms.case[chosen]]
-        has = np.array([case[2 + side] for case in _CASES])[terms.case[chosen]]
+        start = np.array([case[side] for case in CASES])[terms.case[chosen]]
+        has = np.array([case[2 + side] for case in CASES])[terms.case[chosen]]
         lows.append(np.asarray(start + has[:, 0] * free[1] + has[:, 1] * free[2], dtype=np.int64))
     return free[0], (lows[0], lows[1])
 
@@ -268,8 +268,8 @@ def _draw_cells(total: Integers, low: Integers, cells: int, source: Source | Non
     """Return for each block whole numbers of a given sum and sum of negative parts, uniformly."""
     blocks = len(total)
     negative = _draw_negative(total, low, cells, source)
-    below = _draw_parts(low - negative, negative, cells, source)
-    above = _draw_parts(total + low, cells - negative, cells, source)
+    below = draw_parts(low - negative, negative, cells, source)
+    above = draw_parts(total + low, cells - negative, cells, source)
     place = np.arange(cells)[None, :]
     # The first cells are negative, with one more than their part; the others follow.
     above = np.take_along_axis(above, np.maximum(place - negative[:, None], 0), axis=1)
@@ -293,7 +293,7 @@ def _draw_negative(total: Integers, low: Integers, cells: int, source: Source | 
     cumulative = np.cumsum(weights, axis=1)
 
     def exactly(i: int, word: int) -> int:
-        numbers = _numbers(cells, int(total[i]), int(low[i]))
+        numbers = numbers_of(cells, int(total[i]), int(low[i]))
         return settle_choice(lambda _: (numbers, 0), word, source)
 
     out = _choose(cumulative[:, :-1] / cumulative[:, -1:], len(total), exactly, source)
@@ -308,7 +308,7 @@ def _comb(top: NDArray[np.float64], below: int) -> NDArray[np.float64]:
     return found
 
 
-def _draw_parts(whole: Integers, parts: Integers, most: int, source: Source | None) -> Integers:
+def draw_parts(whole: Integers, parts: Integers, most: int, source: Source | None) -> Integers:
     """Return numbers >= 0 of a given sum, this many for each row, uniformly; the columns that follow are 0.
 
     Proof: n = whole is made up of r parts in as many ways as r - 1 bars can be placed among n + r - 1 places: the parts

@@ -27,7 +27,7 @@ def _half() -> Expansion:
 
 
 @lru_cache(maxsize=64)
-def _laplace_coins(scale: Fraction) -> tuple[CoinRow, int]:
+def laplace_coins(scale: Fraction) -> tuple[CoinRow, int]:
     """Return the coins of one discrete Laplace variable and its number of magnitude bits.
 
     Bits 0 .. count-1 are the magnitude's low digits, bit ``count`` says whether more
@@ -62,10 +62,10 @@ def discrete_laplace(scale: Fraction, size: int, *, source: Source | None = None
         dtype('int64')
     """
     scale = _check_scale("scale", scale)
-    row, count = _laplace_coins(scale)
+    row, count = laplace_coins(scale)
     out = np.empty(size, dtype=np.int64)
     for start in range(0, size, row.block):
-        _fill_laplace(out[start : start + row.block], scale, row, count, source)
+        fill_laplace(out[start : start + row.block], scale, row, count, source)
     return out
 
 
@@ -79,7 +79,7 @@ def geometric(scale: Fraction, size: int, *, source: Source | None = None) -> ND
         True
     """
     scale = _check_scale("scale", scale)
-    row, count = _laplace_coins(scale)
+    row, count = laplace_coins(scale)
     out = np.empty(size, dtype=np.int64)
     for start in range(0, size, row.block):
         _fill_magnitudes(out[start : start + row.block], scale, row, count, source)
@@ -99,7 +99,8 @@ def _fill_magnitudes(
     return word
 
 
-def _fill_laplace(out: NDArray[np.int64], scale: Fraction, row: CoinRow, count: int, source: Source | None) -> None:
+def fill_laplace(out: NDArray[np.int64], scale: Fraction, row: CoinRow, count: int, source: Source | None) -> None:
+    """Fill an array with discrete Laplace noise, from the coins of its scale."""
     word = _fill_magnitudes(out, scale, row, count, source)
     negative = (word & word.dtype.type(1 << (count + 1))) != 0
     redo = np.flatnonzero(negative & (out == 0))
@@ -108,7 +109,7 @@ def _fill_laplace(out: NDArray[np.int64], scale: Fraction, row: CoinRow, count: 
     out -= flip
     if len(redo):
         again = np.empty(len(redo), dtype=np.int64)
-        _fill_laplace(again, scale, row, count, source)
+        fill_laplace(again, scale, row, count, source)
         out[redo] = again
 
 
@@ -138,15 +139,16 @@ def discrete_gaussian(variance: Fraction, size: int, *, source: Source | None = 
     while filled < size:
         wanted = size - filled
         proposal = discrete_laplace(Fraction(t), 2 * wanted + 16, source=source)
-        good = proposal[_gaussian_accept(proposal, variance, t, source)][:wanted]
+        good = proposal[gaussian_accept(proposal, variance, t, source)][:wanted]
         out[filled : filled + len(good)] = good
         filled += len(good)
     return out
 
 
-def _gaussian_accept(
+def gaussian_accept(
     proposal: NDArray[np.int64], variance: Fraction, t: int, source: Source | None
 ) -> NDArray[np.bool_]:
+    """Return which proposals are accepted: with the exact chance that makes the noise discrete Gaussian."""
     centre = variance / t
     gap = np.abs(proposal).astype(np.float64) - float(centre)
     chance = np.exp(-(gap * gap) / (2 * float(variance)))

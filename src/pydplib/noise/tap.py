@@ -76,7 +76,7 @@ Answer = Callable[[Source | None], Any]
 Tap = Callable[[NoiseCall, NDArray[np.int64], Answer], Any]
 
 # Set by pydplib.noise.testing only; None in every release.
-_tap: ContextVar[Tap | None] = ContextVar("pydplib_noise_tap", default=None)
+current_tap: ContextVar[Tap | None] = ContextVar("pydplib_noise_tap", default=None)
 _seeded: ContextVar[bool] = ContextVar("pydplib_noise_seeded", default=False)
 
 
@@ -94,7 +94,7 @@ def check_not_seeded() -> None:
 
 
 def _through(call: NoiseCall, exact: NDArray[np.int64], answer: Answer) -> Any:
-    tap = _tap.get()
+    tap = current_tap.get()
     return answer(None) if tap is None else tap(call, exact, answer)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.noise.samplers import exponential_choices, flip_choices
-from pydplib.noise.tap import Answer, NoiseCall, Tap, _seeded, _tap, _through
+from pydplib.noise.tap import Answer, NoiseCall, Tap, _seeded, _through, current_tap
 
 
 class SeededSource:
@@ -57,12 +57,13 @@ class NoiseTrace:
 
 
 @contextmanager
-def _listen(tap: Tap) -> Iterator[None]:
-    token = _tap.set(tap)
+def listen(tap: Tap) -> Iterator[None]:
+    """Let a tap hear all noise that is drawn inside."""
+    token = current_tap.set(tap)
     try:
         yield
     finally:
-        _tap.reset(token)
+        current_tap.reset(token)
 
 
 @contextmanager
@@ -80,7 +81,7 @@ def seeded(seed: int) -> Iterator[None]:
     source = SeededSource(seed)
     token = _seeded.set(True)
     try:
-        with _listen(lambda call, exact, answer: answer(source)):
+        with listen(lambda call, exact, answer: answer(source)):
             yield
     finally:
         _seeded.reset(token)
@@ -105,7 +106,7 @@ def record() -> Iterator[NoiseTrace]:
         trace.passed.append(Passed(call, np.array(exact), output))
         return output
 
-    with _listen(tap):
+    with listen(tap):
         yield trace
 
 
@@ -128,7 +129,7 @@ def replay(first: NoiseTrace) -> Iterator[NoiseTrace]:
         second.passed.append(Passed(call, np.array(exact), expected.output))
         return expected.output
 
-    with _listen(tap):
+    with listen(tap):
         yield second
 
 

@@ -52,7 +52,7 @@ def heatmap(
         40.0
         >>> figure = heatmap(["50-59", "60-69"], ["n"], [[4, 40]], margins=6)
         >>> figure.data[0].z[0], figure.data[1].text
-        ((None, 40.0), ('4',))
+        ([None, 40.0], ('4',))
     """
     cells = np.asarray(values, dtype=float)
     if cells.shape != (len(y), len(x)):

@@ -66,13 +66,14 @@ def moments(scale: Fraction, first: int, second: int) -> Moments:
         5.64
     """
     if scale <= _EXACT:
-        return _added_up(float(scale), first, second)
-    wide, narrow = _wide(first, second), _added_up(float(_EXACT), first, second)
+        return added_up(float(scale), first, second)
+    wide, narrow = _wide(first, second), added_up(float(_EXACT), first, second)
     pairs = zip(wide, narrow, strict=True)
     return Moments(*(much * float(scale) ** 2 + (little - much * _EXACT**2) for much, little in pairs))
 
 
-def _added_up(scale: float, first: int, second: int) -> Moments:
+def added_up(scale: float, first: int, second: int) -> Moments:
+    """Return the moments of noise for two tables, added up over all that has a weight."""
     reach = math.ceil(scale * (first + second + _FAR)) + 4
     low = np.arange(reach // 2 + 1, dtype=np.float64)[None, :]
     total = np.arange(reach + 1, dtype=np.float64)[:, None]

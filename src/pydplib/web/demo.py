@@ -82,7 +82,7 @@ def seed(step: Callable[[str], None] = lambda _: None) -> list[Entrance]:
         department_field="department_code",
     )
     step("Adding a table of visits")
-    _add_follow_up(study, users["olivia"])
+    add_follow_up(study, users["olivia"])
     step("Publishing a snapshot")
     # The noisy numbers are bought for everybody who may ask, as on the page of publishing: prices show their accuracy.
     said, snapshot = said_before(study), make_snapshot(study, actor=users["olivia"])
@@ -153,7 +153,7 @@ def synthetic_rows() -> Iterator[dict[str, object]]:
         yield row
 
 
-def _add_follow_up(study: Project, owner: User) -> None:
+def add_follow_up(study: Project, owner: User) -> None:
     """Add the visits of the same patients, and declare what partners ask of them."""
     declared = datasets.follow_up_schema()
     names = [name for name in declared.columns if name != declared.person]

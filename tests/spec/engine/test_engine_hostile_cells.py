@@ -409,10 +409,14 @@ def looks_at(number: int, column: str) -> bool:
 
 @cache
 def asked_alone(column: str) -> list[int]:
-    """Return the questions that a cell of this column meets alone: all that read it, and more until all are read."""
+    """Return the questions that a cell of this column meets alone: all that read it, and more until all are read.
+
+    Statements that choose a row of each person name every column, but their answers depend on few: they do not count.
+    """
     numbers = [number for number in range(len(ASKED)) if looks_at(number, column)]
     for number in map(ASKED.index, hostile.FEW):
-        if not read_by(number) <= {name for one in numbers for name in read_by(one)}:
+        read = {name for one in numbers if getattr(ASKED[one], "per_person", None) is None for name in read_by(one)}
+        if not read_by(number) <= read:
             numbers.append(number)
     return sorted(numbers)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pydplib.errors import ParameterError
-from pydplib.noise.coins import CoinRow, _settle, bernoulli_exp, bernoulli_exp_each, bernoulli_keep, toss
+from pydplib.noise.coins import CoinRow, bernoulli_exp, bernoulli_exp_each, bernoulli_keep, settle, toss
 from pydplib.noise.expansion import exp_minus, logistic_minus
 from pydplib.noise.testing import SeededSource
 
@@ -79,7 +79,7 @@ def test_toss_tie_of_any_depth_is_settled_exactly(exact, depth, step, heads):
 
 
 def test_settle_padding_coin_is_tails():
-    assert _settle(None, 0, None) is False
+    assert settle(None, 0, None) is False
 
 
 def test_coin_row_padding_coin_ties_on_zero_and_stays_tails(exact):

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pydplib.errors import DataError, ParameterError
-from pydplib.noise.grid import _CHUNK, from_grid, grid_exponent, in_chunks, laplace_records, saturated, to_grid
+from pydplib.noise.grid import CHUNK, from_grid, grid_exponent, in_chunks, laplace_records, saturated, to_grid
 from pydplib.noise.testing import record
 
 EXPONENTS = st.integers(-60, 60)
@@ -128,7 +128,7 @@ def test_from_grid_then_to_grid_round_trips(steps, exponent):
 
 
 def test_in_chunks_shape_and_order_are_kept():
-    values = np.arange(2 * _CHUNK + 5, dtype=np.float64)[::-1].reshape(1, -1)
+    values = np.arange(2 * CHUNK + 5, dtype=np.float64)[::-1].reshape(1, -1)
     seen = []
 
     def work(chunk):
@@ -136,17 +136,17 @@ def test_in_chunks_shape_and_order_are_kept():
         return chunk * 2
 
     assert np.array_equal(in_chunks(values, work), values * 2)
-    assert seen == [_CHUNK, _CHUNK, 5]
+    assert seen == [CHUNK, CHUNK, 5]
 
 
 def test_laplace_records_output_lies_on_the_grid_and_passes_the_tap():
-    values = np.linspace(18, 100, 3 * _CHUNK + 1)
+    values = np.linspace(18, 100, 3 * CHUNK + 1)
     with record() as trace:
         noisy = laplace_records(values, scale=5.0)
     exponent = grid_exponent(5.0)
     on_grid = np.ldexp(noisy, -exponent)
     assert np.array_equal(on_grid, np.floor(on_grid))
-    assert [p.call.size for p in trace.passed] == [_CHUNK, _CHUNK, _CHUNK, 1]
+    assert [p.call.size for p in trace.passed] == [CHUNK, CHUNK, CHUNK, 1]
     assert {p.call.scale for p in trace.passed} == {Fraction(5) / Fraction(2) ** exponent}
     exact = np.concatenate([p.exact for p in trace.passed])
     assert np.array_equal(exact, to_grid(values, exponent))

@@ -11,7 +11,7 @@ import pytest
 
 from pydplib.errors import ParameterError
 from pydplib.noise import pairs
-from pydplib.noise.pairs import _CASES, _chances, _draw_parts, _numbers, _terms, _weights, number_of, pair_noise
+from pydplib.noise.pairs import CASES, chances_of, draw_parts, number_of, numbers_of, pair_noise, terms_of, weights_of
 from pydplib.noise.randomness import permutations, uniform_below_each
 from pydplib.noise.tap import add_pair
 from pydplib.noise.testing import SeededSource, check_neighbours, pair_distance, record, replay
@@ -33,7 +33,7 @@ def test_numbers_of_vectors_are_those_found_by_listing_them(cells):
             listed[key] = listed.get(key, 0) + 1
     for (total, low, negative), many in listed.items():
         if total + 2 * low <= 6:
-            assert _numbers(cells, total, low)[negative] == many
+            assert numbers_of(cells, total, low)[negative] == many
     for total, low in product(range(7), range(4)):
         if total + 2 * low <= 6:
             assert number_of(cells, total, low) == sum(m for (t, q, _), m in listed.items() if (t, q) == (total, low))
@@ -42,10 +42,10 @@ def test_numbers_of_vectors_are_those_found_by_listing_them(cells):
 @pytest.mark.parametrize(("first", "second"), [*SIZES, (5, 4), (7, 7)])
 def test_terms_add_up_to_the_number_of_pairs_in_every_case(first, second):
     """The weights that are drawn from are the law: no sampling is needed to see that."""
-    terms = _terms(first, second)
+    terms = terms_of(first, second)
     assert min(terms.factors) > 0
     for t, u, v in product(range(4), range(6), (0, 1, 5, 40)):
-        for place, (low, other, q, r) in enumerate(_CASES):
+        for place, (low, other, q, r) in enumerate(CASES):
             if (u and not (q[0] or r[0])) or (v and not (q[1] or r[1])):
                 continue
             mine = terms.case == place
@@ -60,7 +60,7 @@ def test_terms_add_up_to_the_number_of_pairs_in_every_case(first, second):
 
 def test_cases_cover_every_pair_of_negative_parts_once():
     found: dict[tuple[int, int], int] = {}
-    for low, other, q, r in _CASES:
+    for low, other, q, r in CASES:
         for u, v in product(range(9), range(9)):
             if (u and not (q[0] or r[0])) or (v and not (q[1] or r[1])):
                 continue
@@ -73,10 +73,10 @@ def test_cases_cover_every_pair_of_negative_parts_once():
 @pytest.mark.parametrize(("first", "second"), SIZES)
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3, 2)])
 def test_weights_of_all_terms_add_up_to_those_of_all_pairs(first, second, scale):
-    weights = _weights(scale, first, second, 30)
-    z, start = math.exp(-1 / scale), _weights(scale, first, second, 30)[0]
+    weights = weights_of(scale, first, second, 30)
+    z, start = math.exp(-1 / scale), weights_of(scale, first, second, 30)[0]
     # The first term is the constant of t = Q = Q' = 0: its weight is 1 / (1 - z).
-    assert _terms(first, second).powers[0].tolist() == [0, 0, 0] and _terms(first, second).factors[0] == 1
+    assert terms_of(first, second).powers[0].tolist() == [0, 0, 0] and terms_of(first, second).factors[0] == 1
     reach = 40
     mine, other = (
         np.array([[float(number_of(cells, t, q)) for q in range(reach)] for t in range(2 * reach)])
@@ -85,13 +85,13 @@ def test_weights_of_all_terms_add_up_to_those_of_all_pairs(first, second, scale)
     t, q, r = np.ogrid[: 2 * reach, :reach, :reach]
     half = float((mine[:, :, None] * other[:, None, :] * z ** (t + 2 * np.maximum(q, r))).sum())  # all of t >= 0
     assert sum(weights) / start == pytest.approx(half * (1 - z), rel=1e-9)
-    assert _chances(scale, first, second)[-1] == 1.0
+    assert chances_of(scale, first, second)[-1] == 1.0
 
 
 def test_a_choice_too_near_a_boundary_is_settled_by_exact_weights(monkeypatch):
     calls = []
-    real = pairs._weights
-    monkeypatch.setattr(pairs, "_weights", lambda *args: calls.append(args[-1]) or real(*args))
+    real = pairs.weights_of
+    monkeypatch.setattr(pairs, "weights_of", lambda *args: calls.append(args[-1]) or real(*args))
     monkeypatch.setattr(pairs, "_SLACK", 2.0)  # everything is too near
     x, y = pair_noise(Fraction(7, 3), 40, 3, 2, source=SeededSource(5))
     assert max(calls) >= 57 and (x.sum(axis=1) == y.sum(axis=1)).all()
@@ -102,7 +102,7 @@ def test_a_choice_too_near_a_boundary_is_settled_by_exact_weights(monkeypatch):
 
 def test_parts_are_uniform_over_all_ways_to_make_up_a_number():
     whole, parts = np.full(60_000, 4), np.full(60_000, 3)
-    drawn = _draw_parts(whole, parts, 5, SeededSource(3))
+    drawn = draw_parts(whole, parts, 5, SeededSource(3))
     assert drawn.shape == (60_000, 5) and (drawn.sum(axis=1) == 4).all() and not drawn[:, 3:].any()
     _, counts = np.unique(drawn[:, :3], axis=0, return_counts=True)
     assert len(counts) == math.comb(6, 2)

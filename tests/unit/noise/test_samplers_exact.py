@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from pydplib.errors import ParameterError
 from pydplib.noise import samplers
 from pydplib.noise.samplers import (
-    _fill_laplace,
-    _gaussian_accept,
-    _laplace_coins,
     discrete_gaussian,
     discrete_laplace,
     exponential_choice,
+    fill_laplace,
+    gaussian_accept,
+    laplace_coins,
 )
 from pydplib.noise.testing import SeededSource
 
@@ -61,7 +61,7 @@ def test_fill_laplace_every_fall_of_the_coins_gives_the_discrete_laplace_exactly
     )
     out = np.empty(1 << (count + 2), dtype=np.int64)
     row = EveryWord(count, again=5)
-    _fill_laplace(out, Fraction(1), row, count, None)
+    fill_laplace(out, Fraction(1), row, count, None)
     more = a ** (2**count)
     chances: dict[int, Fraction] = defaultdict(Fraction)
     rejected = Fraction(0)
@@ -85,7 +85,7 @@ def test_fill_laplace_every_fall_of_the_coins_gives_the_discrete_laplace_exactly
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(7, 3), Fraction(1500), Fraction(10**6, 7)])
 def test_laplace_coins_probabilities_are_those_of_the_proof(exact, scale):
-    row, count = _laplace_coins(scale)
+    row, count = laplace_coins(scale)
     assert (1 << count) >= 7 * scale
     for j in range(count):
         digits = exact.logistic_digits(Fraction(1 << j) / scale, 9)
@@ -97,7 +97,7 @@ def test_laplace_coins_probabilities_are_those_of_the_proof(exact, scale):
 
 
 def test_laplace_coins_half_scale_planted_gives_other_digits(exact):
-    row, _ = _laplace_coins(Fraction(2))
+    row, _ = laplace_coins(Fraction(2))
     assert row._first[0] != exact.logistic_digits(Fraction(1) / Fraction(4), 1)[0]
 
 
@@ -160,14 +160,14 @@ def test_gaussian_accept_near_the_boundary_exact_digits_decide(exact, y, step, a
     script = exact.Script(
         word.to_bytes(8, "little"), bytes([bits >> (192 - 56) & 7]), exact.next_up(digits[7:15], step)
     )
-    assert _gaussian_accept(np.array([y]), variance, t, script).tolist() == [accepted]
+    assert gaussian_accept(np.array([y]), variance, t, script).tolist() == [accepted]
     assert script.left == b""
 
 
 def test_gaussian_accept_certain_proposal_is_accepted_whatever_the_word(exact):
     # |y| = variance / t: the exponent is 0.
     script = exact.Script(b"\xff" * 8)
-    assert _gaussian_accept(np.array([2]), Fraction(4), 2, script).tolist() == [True]
+    assert gaussian_accept(np.array([2]), Fraction(4), 2, script).tolist() == [True]
 
 
 def test_gaussian_accept_float_chance_is_within_the_margin_of_the_exact_one(exact):

@@ -12,11 +12,11 @@ import pytest
 from pydplib.errors import ParameterError
 from pydplib.noise.tap import (
     NoiseCall,
-    _tap,
     add_gaussian,
     add_laplace,
     check_not_seeded,
     choose,
+    current_tap,
     flip_and_choose,
     flip_coins,
     respond,
@@ -67,13 +67,13 @@ def test_check_neighbours_values_moved_too_far_raises(kind):
 
 
 def test_tap_outside_a_test_is_absent():
-    assert _tap.get() is None
+    assert current_tap.get() is None
 
 
 def test_record_ends_with_its_block_even_after_an_error():
     with pytest.raises(ZeroDivisionError), record():
         raise ZeroDivisionError
-    assert _tap.get() is None
+    assert current_tap.get() is None
 
 
 def test_record_other_threads_are_not_listened_to():
@@ -187,7 +187,7 @@ def test_seeded_noise_repeats_itself_and_leaves_no_tap_behind():
             with seeded(seed):
                 outputs.append(np.asarray(mechanism.release(values)).tolist())
         assert outputs[0] == outputs[1] != outputs[2]
-    assert _tap.get() is None
+    assert current_tap.get() is None
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from pydplib.plot.recipes.sound import load_cohort, sound_figure
 from pydplib.release.consistent import estimator, open_relations, sum_margin
 from pydplib.release.measured import Measurement, Workload
 from pydplib.release.measured_tables import FORMAT, FORMAT_WITH_PAIRS, MeasuredTables
-from pydplib.release.pair_cells import PairCells, PairTerm, _added_up, moments, pair_parts
+from pydplib.release.pair_cells import PairCells, PairTerm, added_up, moments, pair_parts
 from pydplib.release.statistics.count import CountNoise
 
 SCHEMA = schema_of()
@@ -202,7 +202,7 @@ def test_covariances_are_those_of_the_noise():
 def test_moments_between_steps_and_the_continuous_law_meet(first, second):
     for scale in (7, 9):
         near = moments(Fraction(scale), first, second)
-        assert np.allclose(near, _added_up(float(scale), first, second), rtol=1e-5)
+        assert np.allclose(near, added_up(float(scale), first, second), rtol=1e-5)
 
 
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(3), Fraction(2**16)])

@@ -131,10 +131,10 @@ def test_worst_person_in_two_unknown_groups_never_costs_more_than_epsilon(questi
 
 def _forced(output):
     """Let the first noise call give this output; the others draw their own."""
-    from pydplib.noise.testing import _listen
+    from pydplib.noise.testing import listen
 
     outputs = iter([output])
-    return _listen(lambda call, exact, answer: next(outputs, None) if call.size == 3 else answer(None))
+    return listen(lambda call, exact, answer: next(outputs, None) if call.size == 3 else answer(None))
 
 
 def test_engine_counts_measure_of_rows_is_what_finds_unknown_keys():

@@ -52,8 +52,19 @@ def test_rows_keep_the_rules_of_a_template(folder):
 
 
 def test_a_paid_table_is_the_same_when_asked_again(folder, capsys):
-    paid = ("--epsilon", "1", "--relation", "pirads,bph", "--recipient", "acme", "--role", "third_party")
-    assert run(*paid, "--budget", "2", "--ledger", "l.db", "-o", "one.csv") == 0
+    paid = (
+        "--epsilon",
+        "1",
+        "--relation",
+        "pirads,bph",
+        "--recipient",
+        "acme",
+        "--role",
+        "third_party",
+        "--budget",
+        "2",
+    )
+    assert run(*paid, "--ledger", "l.db", "-o", "one.csv") == 0
     assert "Left for 'acme': epsilon 1 of 2" in capsys.readouterr().out
     assert run(*paid, "--ledger", "l.db", "-o", "two.csv") == 0
     assert "nothing was charged" in capsys.readouterr().out

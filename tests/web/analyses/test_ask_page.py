@@ -121,7 +121,7 @@ def test_at_the_end_of_the_budget_the_refusal_says_asked_left_and_the_next_step(
     words = _price(refused.content.decode())
     assert refused.status_code == 403
     assert "asked epsilon 0.4, left epsilon 0 of 2" in words
-    assert tara.user.hospital.key not in words and "Acme" in words
+    assert tara.user.hospital.key not in words and "your organisation" in words
     assert "/requests/ask/budget?project=" in words and "budget=3" in words
     assert Line.objects.filter(action="analysis.refuse").count() == 1
     assert Analysis.objects.count() == 4

@@ -19,6 +19,13 @@ ASKED = {
     "mean": {"kind": "mean", "field": "age"},
 }
 
+WORTH = re.compile(
+    r'<div class="alert (?:(?!<div class="alert ).)*?'
+    r"(?:Ask for a better one</a>.</p>|Paid and answered[^<]*)(?:</div>){3}\s*",
+    re.S,
+)
+"""What a page says about the worth of its released number; thanks stand only where that is not little."""
+
 
 def _words(page: str, project: Any) -> str:
     """Return a page without what is random or released: numbers, keys, and what is said about noisy numbers."""
@@ -29,6 +36,7 @@ def _words(page: str, project: Any) -> str:
     page = re.sub(r"analysis-[0-9a-f]{16}", "analysis-KEY", page)
     page = re.sub(r"Noise alone could have made these groups[^<]*", "", page)
     page = re.sub(r' In small groups chance[^<]*|<p class="hint">[^<]*worth little[^<]*</p>', "", page)
+    page = WORTH.sub("", page)
     page = re.sub(r"[\d.,]+ to [\d.,]+(?=\)?</(?:td|p)>)", "± 0", page)  # the interval of a number near its bound
     return re.sub(r"\s+", " ", re.sub(r"-?\d[\d .,]*", "0", page))
 

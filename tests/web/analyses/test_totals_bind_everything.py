@@ -92,7 +92,7 @@ def test_page_shows_the_price_first_and_the_numbers_after_paying_once(
     whole = rows.Account.objects.get(recipient="").nano_epsilon
     for _ in range(2):
         page = tara.get(address).content.decode()
-        assert "costs ε 0.75, once for your whole organisation" in page
+        assert "points (ε 0.75), once for your whole organisation" in page
         assert "data-figure" not in page and "<table" not in page and page.count("not received this figure") == 2
     assert tara.post(f"{address}/receive", {"agreed": 749_999_999}).status_code == 422, "not what was agreed to"
     assert tara.post(f"{address}/receive", {}).status_code == 422
@@ -109,7 +109,7 @@ def test_page_shows_the_price_first_and_the_numbers_after_paying_once(
     budget = tara.get("/budget").content.decode()
     assert budget.count("(on a dashboard)") == 2
     rival = sign_in(partner("rita", organisation="Rival").user)
-    assert "costs ε 0.75" in rival.get(address).content.decode(), "another organisation pays for itself"
+    assert "points (ε 0.75)" in rival.get(address).content.decode(), "another organisation pays for itself"
     DatabaseLedger().verify()
 
 
@@ -161,7 +161,7 @@ def test_shared_answer_is_received_once_and_stays_when_it_is_shared_no_more(
     )
     share(defaults.owner, made, ["third_party"])
     address = f"/analyses/{made.key}"
-    assert "costs ε 0.5, once" in tara.get(address).content.decode()
+    assert "points (ε 0.5), once" in tara.get(address).content.decode()
     for kind in ("csv", "json", "receipt"):
         assert tara.get(f"{address}/download/{kind}").status_code == 403, "nothing leaves unpaid"
     answer = tara.post(f"{address}/receive", {"agreed": 500_000_000})

@@ -77,8 +77,10 @@ ELSEWHERE = {
     "POST projects/{project}/synthetic",
     "POST synthetic/{synthetic}/run",
     "POST synthetic/{synthetic}/download",
+    "GET projects/{project}/released",
+    "GET released/{analysis}/{kind}",
 }
-"""Operations that pay, make and hand out: role by role in tests/web/synthetic."""
+"""Role by role in tests/web/synthetic (operations that pay, make and hand out) and in test_released_tables.py."""
 
 
 def test_the_table_has_every_operation() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 import pytest
+from page_figures import SCRIPT, cells_of, figures_of
 
 from pydplib.web.auditlog.models import Line
 from pydplib.web.dashboards import plans
@@ -18,11 +18,6 @@ from pydplib.web.intake.snapshots import folder
 from pydplib.web.ledger import models as rows
 
 ALL = ("2", "3", "4", "5", "reports-by-year", "age-by-year")
-SCRIPT = re.compile(r'<script type="application/json" id="(figure-\d+)">(.*?)</script>', re.S)
-
-
-def figures_of(page: str) -> dict[str, Any]:
-    return {name: json.loads(text) for name, text in SCRIPT.findall(page)}
 
 
 def numbers_in(value: Any) -> list[float]:
@@ -51,7 +46,7 @@ def test_figures_hold_the_released_numbers(published: Any, browser: Any, release
     trend, table, fine = (releases_of(item)[0] for item in dashboard.edition.shown.all())
     assert found["figure-1"]["data"][0]["y"] == [float(value) for value in trend.values[:2]]
     cells = [max(0.0, float(round(value))) for row in table.value for value in row[:5]]
-    assert sorted(numbers_in(found["figure-2"]["data"][0]["z"])) == sorted(cells)
+    assert sorted(numbers_in(cells_of(found["figure-2"]))) == sorted(cells)
     drawn = [number for trace in found["figure-3"]["data"] for number in numbers_in(trace["y"])]
     assert drawn == [max(0.0, float(row[score])) for score in range(5) for row in fine.value]
 

@@ -204,7 +204,7 @@ from pydplib.web.dashboards.prices import bill_for
 from pydplib.web.dashboards.editions import publish as publish_board
 from pydplib.web.projects.models import Member
 from pydplib.web.exports import runs as running
-from pydplib.web.intake import quality, snapshots
+from pydplib.web.intake import snapshots
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project
 owner, project = User.objects.get(username="olivia"), Project.objects.get()

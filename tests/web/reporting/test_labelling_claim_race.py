@@ -15,7 +15,7 @@ from django.db import connections
 from reporting_world import make_world
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.projects.models import Member
-from pydplib.web.reporting import labels
+from pydplib.web.reporting.labels import queue
 from pydplib.web.reporting.labels.free_texts import NewText
 from pydplib.web.reporting.models import FreeText, Reading
 
@@ -24,14 +24,14 @@ world = make_world(readers=READERS)
 project = world["project"]
 for readers in (1, 2):
     texts = [NewText(f"P {readers}-{n}", f"Text {n}") for n in range(10)]
-    labels.add_texts(project, texts, readers=readers, actor=world["olga"])
+    queue.add_texts(project, texts, readers=readers, actor=world["olga"])
 got, faults, start = [], [], threading.Barrier(READERS)
 
 def read(user):
     start.wait()
     try:
         for _ in range(ROUNDS):
-            reading = labels.claim_next(project, user, Member.as_role("radiologist", department="radiology"))
+            reading = queue.claim_next(project, user, Member.as_role("radiologist", department="radiology"))
             if reading is None:
                 return
             got.append([user.username, reading.text_id, reading.number])

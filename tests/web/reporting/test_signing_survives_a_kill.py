@@ -19,7 +19,8 @@ from reporting_world import make_world
 from pydplib.web.auditlog import log as writing
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.reporting import labels, signatures
+from pydplib.web.reporting import signatures
+from pydplib.web.reporting.labels import queue
 from pydplib.web.reporting.forms.drafts import correction_of, save_draft, start_report
 from pydplib.web.reporting.labels.free_texts import NewText
 from pydplib.web.reporting.models import Correction, FreeText, Reading, Report, ReportVersion
@@ -78,8 +79,8 @@ def corrected():
     return correction
 
 def taken():
-    labels.add_texts(project, [NewText("B 2", "No lesion.")], readers=1, actor=olga)
-    reading = labels.claim_next(project, rita, Member.as_role("radiologist", department="radiology"))
+    queue.add_texts(project, [NewText("B 2", "No lesion.")], readers=1, actor=olga)
+    reading = queue.claim_next(project, rita, Member.as_role("radiologist", department="radiology"))
     save_draft(reading, dict(COMPLETE), revision=0, by=rita)
     return reading
 
@@ -95,7 +96,7 @@ JOBS = {
     "carelessly": (draft, sign_carelessly),
     "sign": (draft, lambda report: signatures.sign_report(report, revision=1, user=rita)),
     "correct": (corrected, lambda c: signatures.correct_report(c, revision=1, reason="Age", user=rita)),
-    "label": (taken, lambda reading: labels.finish_reading(reading, revision=1, user=rita)),
+    "label": (taken, lambda reading: queue.finish_reading(reading, revision=1, user=rita)),
 }
 
 def state(job, made):

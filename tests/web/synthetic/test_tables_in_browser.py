@@ -51,8 +51,9 @@ def test_a_third_party_buys_a_table_downloads_it_and_verifies_the_receipt(served
         assert basics(page) == []
         with page.expect_download() as started:
             page.get_by_role("button", name="Rows (CSV)").click()
-        rows = list(csv.DictReader(io.StringIO(Path(started.value.path()).read_text(encoding="utf-8"))))
-        assert set(rows[0]) == {"age", "pirads"} and len(rows) > 10
+        table = csv.DictReader(io.StringIO(Path(started.value.path()).read_text(encoding="utf-8")))
+        assert set(table.fieldnames or ()) == {"age", "pirads"}
+        assert all(row["pirads"] in {"", "1", "2", "3", "4", "5"} for row in table)
         with page.expect_download() as started:
             page.get_by_role("link", name="Receipt", exact=True).click()
         receipt = Path(started.value.path()).read_text(encoding="utf-8")
@@ -61,7 +62,7 @@ def test_a_third_party_buys_a_table_downloads_it_and_verifies_the_receipt(served
         page.locator("#id_column").select_option("age")
         page.locator("#id_by").select_option("pirads")
         page.get_by_role("button", name="Answer").click()
-        page.get_by_text("95 % interval").wait_for()
+        page.get_by_text("95 % interval").first.wait_for()
         assert heard == []
         page.goto(base + "/receipts")
         page.locator("textarea").fill(receipt)

@@ -32,7 +32,7 @@ def study_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
     from django.test import TestCase
     from study_world import make_partner
 
-    from pydplib.web.demo import _add_follow_up, synthetic_rows
+    from pydplib.web.demo import add_follow_up, synthetic_rows
     from pydplib.web.intake.imports.records import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people.models import Hospital, User
@@ -53,7 +53,7 @@ def study_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
             template="pirads-paper",
         )
         accept_rows(project, project.templates.get(number=1), rows, actor=owner)
-        _add_follow_up(project, owner)
+        add_follow_up(project, owner)
         project.refresh_from_db()
         publish(make_snapshot(project, actor=owner), actor=owner)
         partner = make_partner(project, "tara", role="collaborator")

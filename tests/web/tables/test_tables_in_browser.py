@@ -22,7 +22,7 @@ from itertools import islice
 sys.path.insert(0, sys.argv[1])
 from reporting_world import session_of
 from study_world import make_partner
-from pydplib.web.demo import _add_follow_up, synthetic_rows
+from pydplib.web.demo import add_follow_up, synthetic_rows
 from pydplib.web.demo_examples import REPORTS
 from pydplib.web.intake.imports.records import accept_rows
 from pydplib.web.intake.snapshots import make_snapshot, publish
@@ -37,7 +37,7 @@ for name, template, rows in (("study", "pirads-paper", islice(synthetic_rows(), 
                              retention_until=dt.date(2040, 1, 1), template=template)
     accept_rows(project, project.templates.get(number=1), rows, actor=owner)
     if name == "study":
-        _add_follow_up(project, owner)
+        add_follow_up(project, owner)
     project.refresh_from_db()
     publish(make_snapshot(project, actor=owner), actor=owner)
     keys[name] = project.key

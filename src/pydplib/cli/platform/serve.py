@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from dataclasses import replace
@@ -134,4 +135,5 @@ def _spare_the_collector() -> None:
     """Keep the garbage collector from walking through what stays loaded, and from running at every few rows."""
     gc.collect()
     gc.freeze()
+    atexit.register(gc.unfreeze)  # what is loaded is given back in order: DuckDB's bindings complain otherwise
     gc.set_threshold(50_000, 20, 20)

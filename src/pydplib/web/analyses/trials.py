@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import shake_256
 
 import numpy as np
 import pyarrow
@@ -25,7 +26,6 @@ from pydplib.web.projects.models import Member, Project
 
 USUAL_ROWS = 1_000
 MOST_ROWS = 20_000
-_SEED = 20_170_101  # the same made-up table every time: what changes from one try to the next is the noise
 _POINTS = 64
 
 
@@ -90,16 +90,18 @@ def _of_bought(schema: Schema, columns: Mapping[str, Sequence[object]]) -> tuple
 def _made_up(schema: Schema, size: float | None) -> dict[str, list[object]]:
     """Return rows of nobody: middle values more often than those at the ends. Public facts alone are used."""
     count = min(MOST_ROWS, max(1, round(USUAL_ROWS if size is None else size)))
-    random = np.random.default_rng(_SEED)
     rows: dict[str, list[object]] = {}
     for name, column in schema.stored.items():
+        # From a hash, so that the table is the same every time: what changes from one try to the next is the noise.
+        spread = np.frombuffer(shake_256(name.encode()).digest(4 * count), dtype="<u4") / 2**32
         if name == schema.person:
             each = math.ceil(count / max(1, (1 + schema.max_rows_per_person) / 2))
-            rows[name] = [f"P{one}" for one in random.integers(each, size=count)]
+            rows[name] = [f"P{one}" for one in (spread * each).astype(int)]
             continue
         values = _values(column)
         if values:
-            places = random.triangular(0, len(values) / 2, len(values), size=count).astype(int)
+            middle = np.where(spread < 0.5, np.sqrt(spread / 2), 1 - np.sqrt((1 - spread) / 2))
+            places = np.minimum((middle * len(values)).astype(int), len(values) - 1)
             rows[name] = [values[place] for place in places]
         else:
             rows[name] = [""] * count

@@ -57,7 +57,7 @@ def attack(run: AttackRun, claim: jobs.Claim | None = None) -> None:
     result: dict[str, Any] = dict(run.result)
     given = subject_of(run.project, run.subject)
     with claim.beating(most=60.0 * run.minutes + _GRACE):
-        result["given"] = _facts(given)
+        result["given"] = given_facts(given)
         if "simulated" not in result:
             result |= _statistics(run, given, claim, deadline)
             claim.save(result=result)
@@ -74,7 +74,8 @@ def attack(run: AttackRun, claim: jobs.Claim | None = None) -> None:
         log.add("attack.finish", run.key, tables=len(result["tables"]))
 
 
-def _facts(given: Given) -> dict[str, object]:
+def given_facts(given: Given) -> dict[str, object]:
+    """Return what was given away, as plain values that a run stores."""
     return {
         "roles": list(given.roles),
         "epsilon": given.epsilon,

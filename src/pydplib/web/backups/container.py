@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
@@ -182,7 +182,7 @@ class _AgeReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         if not self.rest and (self.coming or not self.number):
             self._next()
         part = self.rest[: len(buffer)]
@@ -276,7 +276,7 @@ class _EarlierReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         while not self.rest and not self.ended:
             self._next()
         part = self.rest[: len(buffer)]
