@@ -188,7 +188,8 @@ class Release:
 
         Sampling and noise are both in it; ``interval`` and ``margin`` hold the noise alone. An end is infinite where
         the noise hides it. None where there is no such interval: where several rows of one person may count
-        (``persons`` is false), and for statistics whose sampling error nobody paid for (quantiles, modes, variances).
+        (``persons`` is false), and for statistics whose sampling error nobody paid for (modes, and quantiles that
+        were chosen one by one). The printed release says why.
         """
         if self.population_low is not None and self.population_high is not None:
             ends = (self.population_low, self.population_high)

@@ -1,4 +1,4 @@
-"""Quantiles of a column: chosen by permute-and-flip on a public grid, or, for groups, read off one noisy table."""
+"""Quantiles of a column: chosen by permute-and-flip on a public grid, or read off one noisy table of counts."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ would blur which of two points is nearer where values lie densely.
 
 _PLANNED = 100
 """The rows of a group that bins are planned for, where the declared size does not ask for finer ones."""
+
+_WHOLE = 200
+"""The rows that bins are planned for where there are no groups and no size is declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,21 +295,39 @@ def choose_quantile_noise(
     """
     even = _PLANNED if size is None else max(float(size) / groups, 1.0)
     rows = max(even / 3, min(even, _PLANNED))
-    each = choice.points / 2 / rows  # grid points per rank
-    one = Fraction(1)
-    best, least = None, math.inf
+    table, least = _best_table(choice, rows)
+    one = QuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, Fraction(1))
+    return choice if 2 * one.margin(one.worst) * _apart(choice, rows) <= least else table
+
+
+def _apart(choice: QuantileNoise, rows: float) -> float:
+    """Return the grid points between two ranks, for rows spread over half of the range."""
+    return choice.points / 2 / rows
+
+
+def _best_table(choice: QuantileNoise, rows: float) -> tuple[BinnedQuantileNoise, float]:
+    """Return the table whose quantiles lie off least at epsilon 1, and how far: in grid points, of a group of ``rows``.
+
+    Args:
+        choice: Permute-and-flip for the same question.
+        rows: The rows of a group that bins are planned for.
+
+    Examples:
+        >>> one = QuantileNoise(1, 1, (Fraction(1, 2),), 83, Fraction(1))
+        >>> [_best_table(one, rows)[0].width for rows in (20, 100, 652)]
+        [7, 3, 1]
+    """
+    best, least = choice.points, math.inf
     for bins in sorted({*range(4, 41), *(round(40 * 1.25**step) for step in range(1, 25))}):
         width = -(-choice.points // bins)
-        table = BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, width, one)
-        off = table.margin(table.worst) * each + (width / 2 if width > 1 else 0)
+        table = BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, width, Fraction(1))
+        off = table.margin(table.worst) * _apart(choice, rows) + (width / 2 if width > 1 else 0)
         if off < least:
             best, least = width, off
         if width == 1:
             break
-    flipped = QuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, one)
-    if best is None or 2 * flipped.margin(flipped.worst) * each <= least:
-        return choice
-    return BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, best, choice.epsilon)
+    found = BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, best, choice.epsilon)
+    return found, least
 
 
 QuantilesNoise: TypeAlias = QuantileNoise | BinnedQuantileNoise
@@ -334,13 +355,17 @@ class OfRanks(OfColumn):
         return (cells_measure(facts.column, self.column, facts.bounds),)
 
     def noise(self, facts: Facts, epsilon: Fraction) -> QuantilesNoise:
-        """Return permute-and-flip; for groups, one table where public facts say that it is more accurate."""
+        """Return permute-and-flip; for groups, one table where public facts say that it is more accurate.
+
+        Where the question says which row of each person counts, always one table: only that has intervals for the
+        population.
+        """
         (cells,) = facts.measures(epsilon)
         choice = QuantileNoise(facts.rows, facts.bound.scale, self.shares, cells.cells, epsilon)
-        if not facts.groups:
-            return choice
         size = None if self.is_narrowed else facts.schema.size
-        return choose_quantile_noise(choice, groups=facts.cells, size=size)
+        if facts.groups:
+            return choose_quantile_noise(choice, groups=facts.cells, size=size)
+        return choice if self.per_person is None else _best_table(choice, max(float(size or _WHOLE), 1.0))[0]
 
     def answer(self, facts: Facts, noise: QuantilesNoise, table: ExactTable, *, confidence: float = COVERAGE) -> Noisy:
         """Return grid points."""
@@ -424,11 +449,17 @@ class OfRanks(OfColumn):
             grid = f"The answer is a point of the public grid, whose points lie {measure.step:g} apart."
             empty = "A group without rows gets a point at random: count the groups to know which ones are empty."
             return (grid, empty) if facts.groups else (grid,)
-        wide = f"{noise.width * measure.step:g} {facts.column.width_unit}".strip()
+        wide = f"each {noise.width * measure.step:g} {facts.column.width_unit}".strip() + " wide"
+        wide = wide if noise.width > 1 else "one for each point of the public grid"
+        why = (
+            f"bins per group, {wide}: public facts (grid, number of groups, declared size) say that this is more "
+            "accurate here than choosing every quantile by itself"
+            if facts.groups
+            else f"bins, {wide}, which tells intervals in the unit of the values and for the population"
+        )
         return (
-            f"Read off one noisy table with {noise.bins} bins per group, each {wide} wide: public facts (grid, number "
-            "of groups, declared size) say that this is more accurate here than choosing every quantile by itself. "
-            "Values count as evenly spread within a bin; intervals end at the edges of bins and hold in any case.",
+            f"Read off one noisy table with {noise.bins} {why}. Values count as evenly spread within a bin; intervals "
+            "end at the edges of bins and hold in any case.",
         )
 
     def exact(self, facts: Facts, noise: QuantilesNoise, table: ExactTable) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from pydplib.plot import Box, Figure
 from pydplib.plot.releases import axis_labels, caption_of, without_noise_groups
 from pydplib.release import Release
 from pydplib.release.axes import Axis
-from pydplib.release.findings import ends_text, show
+from pydplib.release.findings import ends_text, missing_words, show, widest_words
 from pydplib.release.outlook import lost_values
 from pydplib.release.statistics import STATISTICS
 from pydplib.release.statistics.noise import confidence_words
@@ -164,8 +164,8 @@ def table_of(release: Release, *, original: NDArray[np.float64] | None = None) -
     heads: list[object] = [axis_title(axis) for axis in release.axes]
     often = confidence_words(release.confidence)
     heads += [(f"Value ({unit})" if unit else "Value", "num"), (f"Margin ({often})", "num")]
-    low, high = release.population_low, release.population_high
-    if low is not None and high is not None:
+    population = population_texts(release)
+    if population:
         heads.append((f"Population ({often})", "num"))
     exact = None if original is None else np.asarray(original, dtype=float).ravel().tolist()
     if exact is not None:
@@ -174,12 +174,30 @@ def table_of(release: Release, *, original: NDArray[np.float64] | None = None) -
     for place, key in enumerate(release.keys):
         row = [axis.label(part) for axis, part in zip(release.axes, key, strict=True)]
         row += [value_text(release, place), margin_text(release, place)]
-        if low is not None and high is not None:
-            row.append(ends_text(low[place], high[place]))
+        if population:
+            row.append(population[place])
         if exact is not None:
             row.append(_exact_text(release, exact[place]))
         rows.append(row)
     return heads, rows
+
+
+def population_texts(release: Release) -> list[str]:
+    """Return the interval for the population of every value, in words; none where the release has no such intervals.
+
+    Examples:
+        >>> import pydplib as dp
+        >>> counted = replace(dp.count([1] * 900, epsilon=1.0), values=(900,), low=(897,), high=(903,), persons=True)
+        >>> population_texts(counted)
+        ['841 to 961']
+    """
+    if release.population is None:
+        return []
+    rows = (np.ravel(ends).tolist() for ends in release.population)
+    ends = [[end if math.isfinite(end) else None for end in row] for row in rows]
+    if release.is_count and release.population_low is None:  # whole numbers, none of them cut
+        ends = [[end and math.floor(end) for end in ends[0]], [end and math.ceil(end) for end in ends[1]]]
+    return [ends_text(low, high) for low, high in zip(*ends, strict=True)]
 
 
 def _exact_text(release: Release, exact: float) -> str:
@@ -305,11 +323,11 @@ _MOST_KEPT = 0.75
 
 def sampling_words(release: Release) -> str:
     """Return what the margin does not say: how far chance alone may move a number."""
-    if release.population_low is not None:
+    if release.population is not None:
         return (
             "The margin is that of the noise alone. The interval for the population holds sampling and noise: how far "
-            "the number of all such patients may lie from this one."
-        )
+            f"the number of all such patients may lie from this one. {widest_words(release)}"
+        ).rstrip()
     words = (
         "The margin is that of the noise alone. How well these records stand for other patients is another question, "
         "and its uncertainty comes on top."
@@ -318,4 +336,4 @@ def sampling_words(release: Release) -> str:
     if small:
         listed = ", ".join(small[:4]) + (" and others" if len(small) > 4 else "")
         words += f" In small groups chance weighs more than the noise: {listed}."
-    return words
+    return f"{words} {missing_words(release)}".rstrip()
