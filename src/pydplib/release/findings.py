@@ -107,11 +107,28 @@ def ends_text(low: float | None, high: float | None) -> str:
     """
     if low is None or high is None:
         return f"{'no end' if low is None else show(low)} to {'no end' if high is None else show(high)}"
+    decimals = _decimals(low, high)
+    return f"{show(low)} to {show(high)}" if decimals is None else f"{low:.{decimals}f} to {high:.{decimals}f}"
+
+
+def _decimals(low: float, high: float) -> int | None:
+    """Return the decimals with which both ends are shown; None where both are whole."""
     sizes = sorted(abs(end) for end in (low, high) if end)
     if (low == int(low) and high == int(high)) or not sizes:
-        return f"{show(low)} to {show(high)}"
-    decimals = max(0, 2 - math.floor(math.log10(sizes[-1])), -math.floor(math.log10(sizes[0])))
-    return f"{low:.{min(decimals, 6)}f} to {high:.{min(decimals, 6)}f}"
+        return None
+    return min(max(0, 2 - math.floor(math.log10(sizes[-1])), -math.floor(math.log10(sizes[0]))), 6)
+
+
+def estimate_text(value: float, low: float | None, high: float | None) -> str:
+    """Return an estimate with its interval, all with the same decimals.
+
+    Examples:
+        >>> estimate_text(1.1, 0.571, 2.09), estimate_text(0.7744, 0.39, None)
+        ('1.10 (0.57 to 2.09)', '0.774 (0.39 to no end)')
+    """
+    decimals = None if low is None or high is None else _decimals(low, high)
+    shown = show(value) if decimals is None else f"{value:.{decimals}f}"
+    return f"{shown} ({ends_text(low, high)})"
 
 
 def p_text(p: float) -> str:

@@ -173,7 +173,7 @@ class Release:
 
     @property
     def interval(self) -> Any:
-        """(low, high): covers the value of the bounded table with this ``confidence``; none for modes and chosen quantiles.
+        """(low, high): covers the value of the bounded table with this ``confidence``; None for modes, chosen points.
 
         The bounded table is what ``counted`` says: rows beyond the limit weigh less, values beyond the bounds count as
         the bound. How far that shifts a value from the table as it is, the interval does not include.

@@ -38,7 +38,15 @@ def in_words(release: Release, template: Template) -> Release:
         >>> in_words(counted, builtin("pirads-paper")).axes[0].labels
         ('chronic', 'no')
     """
-    return replace(release, axes=tuple(_named(axis, option_titles(axis.name, template)) for axis in release.axes))
+    axes = tuple(_named(axis, option_titles(axis.name, template)) for axis in release.axes)
+    names = {
+        old: new
+        for before, after in zip(release.axes, axes, strict=True)
+        if before is not after
+        for old, new in zip(before.labels, after.labels, strict=True)
+    }
+    findings = tuple(replace(found, group=names.get(found.group, found.group)) for found in release.findings)
+    return replace(release, axes=axes, findings=findings)
 
 
 def printed_of(release: Release, template: Template) -> Printed | None:
@@ -244,11 +252,12 @@ def margin_text(release: Release, place: int) -> str:
 
 
 def headline_of(release: Release) -> str:
-    """Return the one number of a release without groups, with margin and unit; empty for several numbers."""
+    """Return the one number of a release without groups, with its intervals and unit; empty for several numbers."""
     if release.axes:
         return ""
     unit = UNITS.get(release.unit, release.unit)
-    return f"{value_text(release, 0)} {unit} ({margin_text(release, 0)})".replace("  ", " ")
+    told = margin_text(release, 0) + "".join(f"; population: {text}" for text in population_texts(release))
+    return f"{value_text(release, 0)} {unit} ({told})".replace("  ", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,8 +341,9 @@ def sampling_words(release: Release) -> str:
         "The margin is that of the noise alone. How well these records stand for other patients is another question, "
         "and its uncertainty comes on top."
     )
+    words = f"{words} {missing_words(release)}".rstrip()
     small = small_groups(release)
     if small:
         listed = ", ".join(small[:4]) + (" and others" if len(small) > 4 else "")
         words += f" In small groups chance weighs more than the noise: {listed}."
-    return f"{words} {missing_words(release)}".rstrip()
+    return words
