@@ -12,7 +12,7 @@ import pytest
 import pydplib as dp
 from pydplib.release import group_quantiles
 from pydplib.release.facts import Facts
-from pydplib.release.findings import Finding, missing_words
+from pydplib.release.results.findings import Finding, missing_words
 from pydplib.release.statistics.count import CountNoise
 from pydplib.release.statistics.mean import MeanNoise
 from pydplib.release.statistics.quantiles import BinnedQuantileNoise
