@@ -259,13 +259,11 @@ class BinnedQuantileNoise(Noise):
             reaches=reaches,
         )
         low, high = np.ceil(found.low), np.floor(found.high)
-        population = np.ceil(found.population[0]).ravel(), np.floor(found.population[1]).ravel()
+        first, last = np.ceil(found.population[0]).ravel().tolist(), np.floor(found.population[1]).ravel().tolist()
         values = np.clip(np.rint(found.values), low, high)
         sizes = np.repeat(np.maximum(found.rows, 0.0), len(self.shares))
         margins = farthest(values, low, high)
-        return Noisy(
-            values, low, high, margins, sizes=sizes, doubtful=found.doubtful, population=(population[0], population[1])
-        )
+        return Noisy(values, low, high, margins, sizes=sizes, doubtful=found.doubtful, population=(first, last))
 
     def found_rows(self, noisy: Noisy) -> tuple[float, float] | None:
         """Return the sum of the noisy sizes and its standard deviation."""
