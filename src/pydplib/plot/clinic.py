@@ -10,7 +10,7 @@ import numpy as np
 from pydplib.plot._figure import Figure, go
 from pydplib.plot._parts import empty_figure, set_narrow
 from pydplib.plot._theme import COLORWAY
-from pydplib.release.results.findings import COMPARED_WITH, ends_text, p_text, show
+from pydplib.release.results.findings import COMPARED_WITH, ends_text, estimate_text, p_text, show
 
 PICTURES = ("curves", "forest", "roc", "table")
 """How clinical statistics are drawn."""
@@ -137,9 +137,9 @@ def _curves(release: Any, title: str, caption: str) -> Figure:
 
 
 def _full_label(axis: Any, key: Any) -> str:
-    """Return the label of a group; yes and no say of what."""
+    """Return the label of a group; yes, no and numbers say of what."""
     label = str(axis.label(key))
-    return f"{axis.title or axis.name}: {label}" if isinstance(key, bool) else label
+    return f"{axis.title or axis.name}: {label}" if isinstance(key, int | float) else label
 
 
 def _forest(release: Any, title: str, caption: str) -> Figure:
@@ -176,13 +176,12 @@ def _forest(release: Any, title: str, caption: str) -> Figure:
     )  # fmt: skip
     slim = []  # on a phone the words stand above their line: next to it there is no space
     for row, place in zip(rows, range(len(labels)), strict=True):
-        ends = ("", "") if release.population_low is None else (
-            release.population_low[place], release.population_high[place]
-        )  # fmt: skip
-        shown = f"{show(values[place])}" + ("" if release.population_low is None else f" ({ends_text(*ends)})")
+        shown = show(values[place])
+        if release.population_low is not None:
+            shown = estimate_text(values[place], release.population_low[place], release.population_high[place])
         words = {"text": shown, "xref": "paper", "y": row, "xanchor": "left", "showarrow": False, "font": {"size": 13}}
         fig.add_annotation(**words, x=1.02)
-        slim.append({**words, "text": f"{labels[place]}: {shown}", "x": 0, "yshift": 16, "font": {"size": 11}})
+        slim.append({**words, "text": f"{labels[place]}: {shown}", "x": 0, "yshift": 16, "font": {"size": 12}})
     nothing = 1.0 if ratio else 0.0
     fig.add_vline(x=nothing, line={"dash": "dash", "width": 1, "color": "#7a8490"})
     scale = {"type": "log", "range": [math.log10(low), math.log10(high)]} if ratio else {"range": [low, high]}
@@ -208,7 +207,7 @@ def _forest(release: Any, title: str, caption: str) -> Figure:
 
 def _interrupted(x: float, rows: list[int]) -> list[dict[str, Any]]:
     """Return the line of no effect in pieces, so that it crosses no words that stand above an interval."""
-    line = {"dash": "dash", "width": 1, "color": "#7a8490"}
+    line = {"width": 1, "color": "#7a8490"}  # pieces are too short for dashes
     return [{"type": "line", "x0": x, "x1": x, "y0": row - 0.4, "y1": row + 0.2, "line": line} for row in rows]
 
 
@@ -242,7 +241,7 @@ def _roc(release: Any, title: str, caption: str) -> Figure:
     )  # fmt: skip
     for found in release.findings:
         fig.add_annotation(
-            text=f"Area: {'' if found.value is None else show(found.value)} ({ends_text(found.low, found.high)})",
+            text="Area: " + ("" if found.value is None else estimate_text(found.value, found.low, found.high)),
             xref="paper", yref="paper", x=0.98, y=0.06, xanchor="right", showarrow=False,
         )  # fmt: skip
     fig.update_layout(showlegend=False, xaxis={"range": [-0.01, 1.01]}, yaxis={"range": [-0.01, 1.03]})

@@ -28,7 +28,7 @@ from pydplib.release.statistics.rows_per_person import beyond_note
 KINDS = ("bar", "points", "heatmap", "box", "bubbles")
 """How a release can be drawn; by default what suits its statistic and axes."""
 _BESIDE = ("bar", "points")  # kinds that have room for the original next to the release
-_PER_CELL = ("values", "low", "high", "margins", "sizes", "doubtful", "noisy")
+_PER_CELL = ("values", "low", "high", "margins", "sizes", "doubtful", "noisy", "population_low", "population_high")
 _FEW_ROWS = 30  # a group of fewer rows, by its noisy number, is small
 _MOSTLY = 0.75  # of the cells of a group: one in twenty intervals misses, so some of many cells look real
 _HALF = 400  # pixels of the x axis of a panel, two abreast
@@ -248,7 +248,7 @@ def _one_of(release: Any, axis: int, key: int) -> Any:
 def _with_cells(release: Any, axes: tuple[Any, ...], change: Callable[[Any], Any]) -> Any:
     fields = {name: getattr(release, name) for name in _PER_CELL}
     cells = {
-        name: change(np.asarray(numbers).reshape(release.shape)).ravel().tolist()
+        name: tuple(change(np.asarray(numbers).reshape(release.shape)).ravel().tolist())
         for name, numbers in fields.items()
         if numbers is not None
     }

@@ -391,6 +391,8 @@ def _doubts(noisy: Noisy, axes: tuple[Axis, ...]) -> tuple[str, ...]:
     """Return which groups the noise alone could have made, judged by noisy numbers alone."""
     if noisy.doubtful is None or not noisy.doubtful.any():
         return ()
+    if not axes:
+        return ("Noise alone could have made as many rows as these; do not rely on the answer.",)
     labels = [", ".join(parts) for parts in product(*(axis.labels for axis in axes))]
     names = [label for label, doubt in zip(labels, noisy.doubtful.tolist(), strict=True) if doubt]
     return (f"Noise alone could have made these groups; do not rely on them: {'; '.join(names)}.",)

@@ -34,6 +34,7 @@ class QuantileReading:
             have no more rows than noise makes counts as empty.
         low: Lower ends of the 95 % intervals: edges of bins.
         high: Upper ends of the 95 % intervals.
+        population: Ends of the intervals for the population, if every row is another person's: edges of bins.
         rows: The noisy number of rows of each group.
         doubtful: Groups as small as noise alone makes them in more than one of twenty tables.
     """
@@ -41,6 +42,7 @@ class QuantileReading:
     values: Floats
     low: Floats
     high: Floats
+    population: tuple[Floats, Floats]
     rows: Floats
     doubtful: NDArray[np.bool_]
 
@@ -70,6 +72,8 @@ class GroupQuantiles:
         high: Upper ends of the 95 % intervals.
         rows: The noisy number of rows.
         doubtful: Whether noise alone makes a group of this size in more than one of twenty tables.
+        population: Lower and upper ends of the intervals for the population (sampling and noise); None where several
+            rows of one person may count.
     """
 
     group: str
@@ -79,6 +83,7 @@ class GroupQuantiles:
     high: tuple[float, ...]
     rows: float
     doubtful: bool
+    population: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
 
 def two_sided(confidence: float) -> float:
@@ -104,6 +109,11 @@ def read_quantiles(
     up to which every noisy D(k) < -w(k): it passes the quantile only if D(j+1) < -w(j+1), in at most 2.5 % of tables.
     The upper end likewise. Nothing is assumed about where in a bin the rows lie. w is the standard deviation times the
     normal quantile, corrected for the fourth moment (Cornish and Fisher).
+    Proof (population): let every row be another person's, drawn by chance, and let the population's q-quantile lie in
+    bin j. At edge j+1 at least the share q of the population lies below, so that D(j+1), given the number of rows n,
+    is at least a binomial number of n and q minus q n, which ``sampling_reach`` bounds, plus the same noise. Both are
+    independent: the two reaches add by their squares. n is the noisy number; where noise makes it wrong by much, the
+    noise's own reach is far the larger one. Edge j likewise.
 
     Args:
         counts: Noisy counts as the noise left them, negative ones too: a row per group, a column per bin.
@@ -128,23 +138,52 @@ def read_quantiles(
     rows = below[:, -1]
     seen = _without_empty_bins(cells, scale)
     values = np.array([interpolated(line, ends, shares) for line in seen]).reshape(len(cells), len(shares))
-    low, high = np.empty_like(values), np.empty_like(values)
+    low, high, first, last = (np.empty_like(values) for _ in range(4))
     before = np.arange(bins + 1)
     for column, share in enumerate(shares):
         weights = (before, bins - before), (1 - share, share)
         reach = noise_reach(*weights, scale, two_sided(confidence)) if reaches is None else reaches.ranks[:, column, :]
         distance = below - share * rows[:, None]
-        not_below, not_above = distance >= -reach, distance <= reach
-        first = np.where(not_below.any(axis=1), not_below.argmax(axis=1), bins)
-        last = np.where(not_above.any(axis=1), bins - not_above[:, ::-1].argmax(axis=1), 0)
-        low[:, column] = ends[np.maximum(first - 1, 0)]
-        high[:, column] = ends[np.minimum(last + 1, bins)]
+        low[:, column], high[:, column] = _ends_of(distance, (reach, reach), ends)
+        sampling = [side[:, None] for side in sampling_reach(rows, share, two_sided(confidence))]
+        wide = np.hypot(reach, sampling[0]), np.hypot(reach, sampling[1])
+        first[:, column], last[:, column] = _ends_of(distance, wide, ends)
     # A table without rows, or with noise for rows, tells nothing: the middle, and all that is possible.
     values = np.where(np.isnan(values), (ends[0] + ends[-1]) / 2, values)
     doubtful = rows <= (
         noise_reach((np.array(bins), np.array(0)), (1.0, 0.0), scale, _ALONE) if reaches is None else reaches.rows
     )
-    return QuantileReading(np.clip(values, low, high), low, high, rows, np.atleast_1d(doubtful) & (scale > 0))
+    doubtful = np.atleast_1d(doubtful) & (scale > 0)
+    return QuantileReading(np.clip(values, low, high), low, high, (first, last), rows, doubtful)
+
+
+def _ends_of(distance: Floats, reach: tuple[Any, Any], ends: Floats) -> tuple[Floats, Floats]:
+    """Return the edges around all bins that the distances D(k) do not rule out: beyond ``reach`` below and above."""
+    bins = len(ends) - 1
+    not_below, not_above = distance >= -reach[0], distance <= reach[1]
+    first = np.where(not_below.any(axis=1), not_below.argmax(axis=1), bins)
+    last = np.where(not_above.any(axis=1), bins - not_above[:, ::-1].argmax(axis=1), 0)
+    return ends[np.maximum(first - 1, 0)], ends[np.minimum(last + 1, bins)]
+
+
+def sampling_reach(rows: Floats, share: float, normal: float) -> tuple[Floats, Floats]:
+    """Return how far sampling moves the rows below a quantile, down and up: quantiles of a centred binomial number.
+
+    The standard deviation sqrt(n q (1-q)) times the normal quantile; the longer tail is corrected for the third moment
+    (Cornish and Fisher), the shorter one is left as it is.
+
+    Args:
+        rows: The noisy number of rows of each group; below 0, none.
+        share: The quantile q.
+        normal: That of a normal variable.
+
+    Examples:
+        >>> [round(float(side), 2) for side in sampling_reach(np.array(100.0), 0.1, 1.96)]
+        [5.88, 6.26]
+    """
+    even = normal * np.sqrt(np.maximum(rows, 0.0) * share * (1 - share))
+    skew = (normal**2 - 1) / 6 * (1 - 2 * share)
+    return even + max(-skew, 0.0), even + max(skew, 0.0)
 
 
 def _without_empty_bins(cells: Floats, scale: float) -> Floats:
@@ -195,10 +234,18 @@ def group_quantiles(release: Release, shares: Sequence[float] = QUARTILES) -> tu
     # Sigma is the standard deviation; a Laplace variable of scale b has sqrt(2) b, and the heavier tails.
     scale = float(release.scale) / (2**0.5 if release.mechanism.startswith("discrete Gaussian") else 1.0)
     found = read_quantiles(counts, edges, wanted, scale)
-    rows = zip(labels, found.values, found.low, found.high, found.rows, found.doubtful, strict=True)
     return tuple(
         GroupQuantiles(
-            label, wanted, tuple(values.tolist()), tuple(low.tolist()), tuple(high.tolist()), float(size), bool(doubt)
+            group=label,
+            shares=wanted,
+            values=tuple(found.values[row].tolist()),
+            low=tuple(found.low[row].tolist()),
+            high=tuple(found.high[row].tolist()),
+            rows=float(found.rows[row]),
+            doubtful=bool(found.doubtful[row]),
+            population=(tuple(found.population[0][row].tolist()), tuple(found.population[1][row].tolist()))
+            if release.persons
+            else None,
         )
-        for label, values, low, high, size, doubt in rows
+        for row, label in enumerate(labels)
     )

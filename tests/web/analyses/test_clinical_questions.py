@@ -36,6 +36,16 @@ def test_page_shows_the_interval_for_the_population(tara: Any, pay: Any) -> None
     assert "population" in shown.lower()
 
 
+@pytest.mark.parametrize("groups", [{}, {"by1": "pirads"}])
+def test_medians_of_persons_have_an_interval_for_the_population(groups: dict[str, str], tara: Any, pay: Any) -> None:
+    asked = {"kind": "median", "field": "age", "rule": "first", "order": "last_modified", **groups}
+    paid = pay(tara, **asked, accuracy="epsilon", epsilon="0.5")
+    answer = tara.get(paid.url)  # a group that noise alone could have made is not drawn, and the page still stands
+    assert answer.status_code == 200 and "Population (95 %)" in answer.content.decode()
+    assert "population_low95" in tara.get(f"{paid.url}/download/csv").content.decode().splitlines()[0]
+    assert dp.Release.from_json(tara.get(f"{paid.url}/download/json").content).population is not None
+
+
 def test_table_one_is_asked_by_form_api_and_client_alike(tara: Any, pay: Any, study: Any) -> None:
     from pydplib.web.api.tokens import make_token
 

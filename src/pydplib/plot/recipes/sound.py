@@ -475,6 +475,7 @@ def release_like(release: Release, values: Any) -> Any:
         noisy=None,
         margins=None,
         scale=0.0,
+        persons=release.persons,
     )
 
 

@@ -992,6 +992,8 @@ class Measurement:
             confidence=self.confidence,
             counted=question.counted(facts),
             persons=facts.is_one_row_each,
+            population_low=None if noisy.population is None else tuple(noisy.population[0]),
+            population_high=None if noisy.population is None else tuple(noisy.population[1]),
             notes=(*self._together_words(), *notes, *self._person_words(block)),
         )
 

@@ -13,12 +13,6 @@ import numpy as np
 if TYPE_CHECKING:
     from pydplib.release.results.release import Release
 
-NOT_PERSONS = (
-    "no interval for the population: several rows of one person may count, and rows of one person are not independent"
-)
-"""Why a release has the noise's interval alone."""
-
-
 COMPARED_WITH = "Each group is compared with"
 """How the note begins that names the first group; figures of comparisons repeat it."""
 
@@ -113,11 +107,28 @@ def ends_text(low: float | None, high: float | None) -> str:
     """
     if low is None or high is None:
         return f"{'no end' if low is None else show(low)} to {'no end' if high is None else show(high)}"
+    decimals = _decimals(low, high)
+    return f"{show(low)} to {show(high)}" if decimals is None else f"{low:.{decimals}f} to {high:.{decimals}f}"
+
+
+def _decimals(low: float, high: float) -> int | None:
+    """Return the decimals with which both ends are shown; None where both are whole."""
     sizes = sorted(abs(end) for end in (low, high) if end)
     if (low == int(low) and high == int(high)) or not sizes:
-        return f"{show(low)} to {show(high)}"
-    decimals = max(0, 2 - math.floor(math.log10(sizes[-1])), -math.floor(math.log10(sizes[0])))
-    return f"{low:.{min(decimals, 6)}f} to {high:.{min(decimals, 6)}f}"
+        return None
+    return min(max(0, 2 - math.floor(math.log10(sizes[-1])), -math.floor(math.log10(sizes[0]))), 6)
+
+
+def estimate_text(value: float, low: float | None, high: float | None) -> str:
+    """Return an estimate with its interval, all with the same decimals.
+
+    Examples:
+        >>> estimate_text(1.1, 0.571, 2.09), estimate_text(0.7744, 0.39, None)
+        ('1.10 (0.57 to 2.09)', '0.774 (0.39 to no end)')
+    """
+    decimals = None if low is None or high is None else _decimals(low, high)
+    shown = show(value) if decimals is None else f"{value:.{decimals}f}"
+    return f"{shown} ({ends_text(low, high)})"
 
 
 def p_text(p: float) -> str:
@@ -159,6 +170,39 @@ def _of_squares(release: Release, values: Any, ends: tuple[Any, Any], reach: flo
     return (np.sqrt(first).tolist(), np.sqrt(last).tolist()) if root else (first.tolist(), last.tolist())
 
 
+_CHOSEN = ("median", "quantiles")
+
+
+def missing_words(release: Release) -> str:
+    """Return why a release has no interval for the population, and what has one; empty where it has one.
+
+    Empty as well where nobody expects one: tests, and rows or values that leave with noise of their own.
+    """
+    of = release.question.get("of", "")
+    if release.population is not None or (release.margins is None and release.choices is None):
+        return ""
+    if of == "array":
+        return "No interval for the population: an array does not say which values are of one person."
+    if not release.persons:
+        return (
+            "No interval for the population: several rows of one person may count, and rows of one person are not "
+            "independent. Say which row of each person counts (per person)."
+        )
+    if release.choices is not None or release.statistic == "mode":
+        return (
+            "No interval for the population: a most frequent value is no number. "
+            f"'histogram of {of}' counts every value, and each count has one."
+        )
+    if release.statistic in _CHOSEN:
+        return (
+            "No interval for the population: the value was chosen among public points, and nobody paid for how close "
+            f"others lie. Say which row of each person counts (per person), or count: 'histogram of {of}'."
+        )
+    if release.statistic == "sum":
+        return "No interval for the population: values below 0 may cancel out, and nobody paid for how much."
+    return ""
+
+
 def population_of(release: Release) -> tuple[list[float], list[float]] | None:
     """Return intervals for the population (sampling and noise) of a release that stores none, where they can be had.
 
@@ -167,7 +211,8 @@ def population_of(release: Release) -> tuple[list[float], list[float]] | None:
     (m - a)(b - m), exactly that much for yes and no; the interval is therefore never too short. Sums of values from 0
     to b: the squares of all values are at most b times the sum. Variances v: squared distances from the mean lie
     between 0 and the squared range w, so that they vary by at most v (w - v). Each interval adds the noise's own
-    half-width and that of sampling by their squares. Quantiles and modes have none.
+    half-width and that of sampling by their squares. Quantiles that are read off a table store theirs
+    (``group_quantiles.read_quantiles``); ``missing_words`` says why others have none.
 
     Args:
         release: What was released.

@@ -173,7 +173,7 @@ class Release:
 
     @property
     def interval(self) -> Any:
-        """(low, high): covers the value of the bounded table with this ``confidence``; none for quantiles and modes.
+        """(low, high): covers the value of the bounded table with this ``confidence``; None for modes, chosen points.
 
         The bounded table is what ``counted`` says: rows beyond the limit weigh less, values beyond the bounds count as
         the bound. How far that shifts a value from the table as it is, the interval does not include.
@@ -188,7 +188,8 @@ class Release:
 
         Sampling and noise are both in it; ``interval`` and ``margin`` hold the noise alone. An end is infinite where
         the noise hides it. None where there is no such interval: where several rows of one person may count
-        (``persons`` is false), and for statistics whose sampling error nobody paid for (quantiles, modes, variances).
+        (``persons`` is false), and for statistics whose sampling error nobody paid for (modes, and quantiles that
+        were chosen one by one). The printed release says why.
         """
         if self.population_low is not None and self.population_high is not None:
             ends = (self.population_low, self.population_high)

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pydplib.engine import OneRow, RowCondition
-from pydplib.release.results.findings import ends_text, show, widest_words
+from pydplib.release.results.findings import ends_text, missing_words, show, widest_words
 from pydplib.release.statistics.noise import confidence_words
 from pydplib.release.statistics.question import ROW_IS_PERSON, STATISTICS
 
@@ -201,11 +201,12 @@ def _sampling_words(release: Release) -> str:
     text = "the margin covers the noise alone and does not include sampling error"
     if population is not None:
         text += " (.population has both)"
+    missing = f" {missing_words(release)}".rstrip()
     small = small_groups(release)
     if not small:
-        return f"{text}.{wide}"
+        return f"{text}.{wide}{missing}"
     names = ", ".join(small[:4]) + (" and others" if len(small) > 4 else "")
-    return f"{text}, and in small groups chance alone weighs more than the noise: {names}.{wide}"
+    return f"{text}, and in small groups chance alone weighs more than the noise: {names}.{wide}{missing}"
 
 
 def _finite(ends: tuple[float, float]) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""Quantiles of a column: chosen by permute-and-flip on a public grid, or, for groups, read off one noisy table."""
+"""Quantiles of a column: chosen by permute-and-flip on a public grid, or read off one noisy table of counts."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ would blur which of two points is nearer where values lie densely.
 
 _PLANNED = 100
 """The rows of a group that bins are planned for, where the declared size does not ask for finer ones."""
+
+_WHOLE = 200
+"""The rows that bins are planned for where there are no groups and no size is declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +259,11 @@ class BinnedQuantileNoise(Noise):
             reaches=reaches,
         )
         low, high = np.ceil(found.low), np.floor(found.high)
+        first, last = np.ceil(found.population[0]).ravel().tolist(), np.floor(found.population[1]).ravel().tolist()
         values = np.clip(np.rint(found.values), low, high)
         sizes = np.repeat(np.maximum(found.rows, 0.0), len(self.shares))
-        return Noisy(values, low, high, farthest(values, low, high), None, sizes, doubtful=found.doubtful)
+        margins = farthest(values, low, high)
+        return Noisy(values, low, high, margins, sizes=sizes, doubtful=found.doubtful, population=(first, last))
 
     def found_rows(self, noisy: Noisy) -> tuple[float, float] | None:
         """Return the sum of the noisy sizes and its standard deviation."""
@@ -288,21 +293,39 @@ def choose_quantile_noise(
     """
     even = _PLANNED if size is None else max(float(size) / groups, 1.0)
     rows = max(even / 3, min(even, _PLANNED))
-    each = choice.points / 2 / rows  # grid points per rank
-    one = Fraction(1)
-    best, least = None, math.inf
+    table, least = _best_table(choice, rows)
+    one = QuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, Fraction(1))
+    return choice if 2 * one.margin(one.worst) * _apart(choice, rows) <= least else table
+
+
+def _apart(choice: QuantileNoise, rows: float) -> float:
+    """Return the grid points between two ranks, for rows spread over half of the range."""
+    return choice.points / 2 / rows
+
+
+def _best_table(choice: QuantileNoise, rows: float) -> tuple[BinnedQuantileNoise, float]:
+    """Return the table whose quantiles lie off least at epsilon 1, and how far: in grid points, of a group of ``rows``.
+
+    Args:
+        choice: Permute-and-flip for the same question.
+        rows: The rows of a group that bins are planned for.
+
+    Examples:
+        >>> one = QuantileNoise(1, 1, (Fraction(1, 2),), 83, Fraction(1))
+        >>> [_best_table(one, rows)[0].width for rows in (20, 100, 652)]
+        [7, 3, 1]
+    """
+    best, least = choice.points, math.inf
     for bins in sorted({*range(4, 41), *(round(40 * 1.25**step) for step in range(1, 25))}):
         width = -(-choice.points // bins)
-        table = BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, width, one)
-        off = table.margin(table.worst) * each + (width / 2 if width > 1 else 0)
+        table = BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, width, Fraction(1))
+        off = table.margin(table.worst) * _apart(choice, rows) + (width / 2 if width > 1 else 0)
         if off < least:
             best, least = width, off
         if width == 1:
             break
-    flipped = QuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, one)
-    if best is None or 2 * flipped.margin(flipped.worst) * each <= least:
-        return choice
-    return BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, best, choice.epsilon)
+    found = BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, best, choice.epsilon)
+    return found, least
 
 
 QuantilesNoise: TypeAlias = QuantileNoise | BinnedQuantileNoise
@@ -330,22 +353,21 @@ class OfRanks(OfColumn):
         return (cells_measure(facts.column, self.column, facts.bounds),)
 
     def noise(self, facts: Facts, epsilon: Fraction) -> QuantilesNoise:
-        """Return permute-and-flip; for groups, one table where public facts say that it is more accurate."""
+        """Return permute-and-flip; for groups, one table where public facts say that it is more accurate.
+
+        Where the question says which row of each person counts, always one table: only that has intervals for the
+        population.
+        """
         (cells,) = facts.measures(epsilon)
         choice = QuantileNoise(facts.rows, facts.bound.scale, self.shares, cells.cells, epsilon)
-        if not facts.groups:
-            return choice
         size = None if self.is_narrowed else facts.schema.size
-        return choose_quantile_noise(choice, groups=facts.cells, size=size)
+        if facts.groups:
+            return choose_quantile_noise(choice, groups=facts.cells, size=size)
+        return choice if self.per_person is None else _best_table(choice, max(float(size or _WHOLE), 1.0))[0]
 
     def answer(self, facts: Facts, noise: QuantilesNoise, table: ExactTable, *, confidence: float = COVERAGE) -> Noisy:
         """Return grid points."""
-        noisy = noise.apply(table[0], confidence=confidence)
-        values = self._points(facts, table.plan.measures[0], noisy.values)
-        if noisy.low is None or noisy.high is None:
-            return replace(noisy, values=values)
-        low, high = (self._points(facts, table.plan.measures[0], ends) for ends in (noisy.low, noisy.high))
-        return replace(noisy, values=values, low=low, high=high, margins=farthest(values, low, high))
+        return self._on_grid(facts, table.plan.measures[0], noise.apply(table[0], confidence=confidence))
 
     def table(self, facts: Facts) -> Question | None:
         """Return the table of groups and bins, where public facts say that it tells quantiles more accurately."""
@@ -373,11 +395,22 @@ class OfRanks(OfColumn):
         noise = self.noise(facts, Fraction(1))
         assert isinstance(noise, BinnedQuantileNoise)
         (measure,) = self.measures(facts, Fraction(1))
-        noisy = noise.read(counts, scale, confidence=confidence, reaches=reaches)
-        assert noisy.low is not None and noisy.high is not None
-        values, low, high = (self._points(facts, measure, ends) for ends in (noisy.values, noisy.low, noisy.high))
-        found = replace(noisy, values=values, low=low, high=high, margins=farthest(values, low, high))
+        found = self._on_grid(facts, measure, noise.read(counts, scale, confidence=confidence, reaches=reaches))
         return found, self.notes(facts, noise, found)
+
+    def _on_grid(self, facts: Facts, measure: Measure, noisy: Noisy) -> Noisy:
+        """Return places on the grid as points; intervals for the population where each row is another person's."""
+        values = self._points(facts, measure, noisy.values)
+        if noisy.low is None or noisy.high is None:
+            return replace(noisy, values=values)
+        low, high = (self._points(facts, measure, ends) for ends in (noisy.low, noisy.high))
+        population = None
+        if noisy.population is not None and facts.is_one_row_each:
+            first, last = (self._points(facts, measure, np.asarray(ends)) for ends in noisy.population)
+            population = (first.tolist(), last.tolist())
+        return replace(
+            noisy, values=values, low=low, high=high, margins=farthest(values, low, high), population=population
+        )
 
     def _points(self, facts: Facts, measure: Measure, places: NDArray[Any]) -> NDArray[Any]:
         """Return grid points for places on the grid, within the bounds."""
@@ -414,11 +447,17 @@ class OfRanks(OfColumn):
             grid = f"The answer is a point of the public grid, whose points lie {measure.step:g} apart."
             empty = "A group without rows gets a point at random: count the groups to know which ones are empty."
             return (grid, empty) if facts.groups else (grid,)
-        wide = f"{noise.width * measure.step:g} {facts.column.width_unit}".strip()
+        wide = f"each {noise.width * measure.step:g} {facts.column.width_unit}".strip() + " wide"
+        wide = wide if noise.width > 1 else "one for each point of the public grid"
+        why = (
+            f"bins per group, {wide}: public facts (grid, number of groups, declared size) say that this is more "
+            "accurate here than choosing every quantile by itself"
+            if facts.groups
+            else f"bins, {wide}, which tells intervals in the unit of the values and for the population"
+        )
         return (
-            f"Read off one noisy table with {noise.bins} bins per group, each {wide} wide: public facts (grid, number "
-            "of groups, declared size) say that this is more accurate here than choosing every quantile by itself. "
-            "Values count as evenly spread within a bin; intervals end at the edges of bins and hold in any case.",
+            f"Read off one noisy table with {noise.bins} {why}. Values count as evenly spread within a bin; intervals "
+            "end at the edges of bins and hold in any case.",
         )
 
     def exact(self, facts: Facts, noise: QuantilesNoise, table: ExactTable) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from pydplib.plot.releases import axis_labels, caption_of, without_noise_groups
 from pydplib.release import Release
 from pydplib.release.outlook import lost_values
 from pydplib.release.results.axes import Axis
-from pydplib.release.results.findings import ends_text, show
+from pydplib.release.results.findings import ends_text, missing_words, show, widest_words
 from pydplib.release.results.words import show_margin, show_number, small_groups
 from pydplib.release.statistics import STATISTICS
 from pydplib.release.statistics.noise import confidence_words
@@ -38,7 +38,15 @@ def in_words(release: Release, template: Template) -> Release:
         >>> in_words(counted, builtin("pirads-paper")).axes[0].labels
         ('chronic', 'no')
     """
-    return replace(release, axes=tuple(_named(axis, option_titles(axis.name, template)) for axis in release.axes))
+    axes = tuple(_named(axis, option_titles(axis.name, template)) for axis in release.axes)
+    names = {
+        old: new
+        for before, after in zip(release.axes, axes, strict=True)
+        if before is not after
+        for old, new in zip(before.labels, after.labels, strict=True)
+    }
+    findings = tuple(replace(found, group=names.get(found.group, found.group)) for found in release.findings)
+    return replace(release, axes=axes, findings=findings)
 
 
 def printed_of(release: Release, template: Template) -> Printed | None:
@@ -164,8 +172,8 @@ def table_of(release: Release, *, original: NDArray[np.float64] | None = None) -
     heads: list[object] = [axis_title(axis) for axis in release.axes]
     often = confidence_words(release.confidence)
     heads += [(f"Value ({unit})" if unit else "Value", "num"), (f"Margin ({often})", "num")]
-    low, high = release.population_low, release.population_high
-    if low is not None and high is not None:
+    population = population_texts(release)
+    if population:
         heads.append((f"Population ({often})", "num"))
     exact = None if original is None else np.asarray(original, dtype=float).ravel().tolist()
     if exact is not None:
@@ -174,12 +182,30 @@ def table_of(release: Release, *, original: NDArray[np.float64] | None = None) -
     for place, key in enumerate(release.keys):
         row = [axis.label(part) for axis, part in zip(release.axes, key, strict=True)]
         row += [value_text(release, place), margin_text(release, place)]
-        if low is not None and high is not None:
-            row.append(ends_text(low[place], high[place]))
+        if population:
+            row.append(population[place])
         if exact is not None:
             row.append(_exact_text(release, exact[place]))
         rows.append(row)
     return heads, rows
+
+
+def population_texts(release: Release) -> list[str]:
+    """Return the interval for the population of every value, in words; none where the release has no such intervals.
+
+    Examples:
+        >>> import pydplib as dp
+        >>> counted = replace(dp.count([1] * 900, epsilon=1.0), values=(900,), low=(897,), high=(903,), persons=True)
+        >>> population_texts(counted)
+        ['841 to 961']
+    """
+    if release.population is None:
+        return []
+    rows = (np.ravel(ends).tolist() for ends in release.population)
+    ends = [[end if math.isfinite(end) else None for end in row] for row in rows]
+    if release.is_count and release.population_low is None:  # whole numbers, none of them cut
+        ends = [[end and math.floor(end) for end in ends[0]], [end and math.ceil(end) for end in ends[1]]]
+    return [ends_text(low, high) for low, high in zip(*ends, strict=True)]
 
 
 def _exact_text(release: Release, exact: float) -> str:
@@ -226,11 +252,12 @@ def margin_text(release: Release, place: int) -> str:
 
 
 def headline_of(release: Release) -> str:
-    """Return the one number of a release without groups, with margin and unit; empty for several numbers."""
+    """Return the one number of a release without groups, with its intervals and unit; empty for several numbers."""
     if release.axes:
         return ""
     unit = UNITS.get(release.unit, release.unit)
-    return f"{value_text(release, 0)} {unit} ({margin_text(release, 0)})".replace("  ", " ")
+    told = margin_text(release, 0) + "".join(f"; population: {text}" for text in population_texts(release))
+    return f"{value_text(release, 0)} {unit} ({told})".replace("  ", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,15 +332,16 @@ _MOST_KEPT = 0.75
 
 def sampling_words(release: Release) -> str:
     """Return what the margin does not say: how far chance alone may move a number."""
-    if release.population_low is not None:
+    if release.population is not None:
         return (
             "The margin is that of the noise alone. The interval for the population holds sampling and noise: how far "
-            "the number of all such patients may lie from this one."
-        )
+            f"the number of all such patients may lie from this one. {widest_words(release)}"
+        ).rstrip()
     words = (
         "The margin is that of the noise alone. How well these records stand for other patients is another question, "
         "and its uncertainty comes on top."
     )
+    words = f"{words} {missing_words(release)}".rstrip()
     small = small_groups(release)
     if small:
         listed = ", ".join(small[:4]) + (" and others" if len(small) > 4 else "")

@@ -194,6 +194,7 @@ def _page(request: ProjectRequest, item: Analysis, *, original: NDArray[np.float
         "words": words,
         "title": item.title or words,
         "release": release,
+        "findings": shown.findings,
         "worth": worth_of(shown),
         "headline": headline_of(release),
         "figure": figure,
