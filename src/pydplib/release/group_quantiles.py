@@ -25,7 +25,7 @@ _SIDE = 1.959964  # leaves 2.5 % beyond it on one side
 _ALONE = 1.644854  # leaves 5 %: a group that noise makes more often than this is doubtful
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileReading:
     """Quantiles of groups as one noisy table tells them; arrays of groups by shares, in the column's unit.
 
@@ -58,7 +58,7 @@ class Reaches:
     rows: Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupQuantiles:
     """The quantiles of one group, from a released table.
 
@@ -144,7 +144,9 @@ def read_quantiles(
     doubtful = rows <= (
         noise_reach((np.array(bins), np.array(0)), (1.0, 0.0), scale, _ALONE) if reaches is None else reaches.rows
     )
-    return QuantileReading(np.clip(values, low, high), low, high, rows, np.atleast_1d(doubtful) & (scale > 0))
+    return QuantileReading(
+        values=np.clip(values, low, high), low=low, high=high, rows=rows, doubtful=np.atleast_1d(doubtful) & (scale > 0)
+    )
 
 
 def _without_empty_bins(cells: Floats, scale: float) -> Floats:
@@ -198,7 +200,13 @@ def group_quantiles(release: Release, shares: Sequence[float] = QUARTILES) -> tu
     rows = zip(labels, found.values, found.low, found.high, found.rows, found.doubtful, strict=True)
     return tuple(
         GroupQuantiles(
-            label, wanted, tuple(values.tolist()), tuple(low.tolist()), tuple(high.tolist()), float(size), bool(doubt)
+            group=label,
+            shares=wanted,
+            values=tuple(values.tolist()),
+            low=tuple(low.tolist()),
+            high=tuple(high.tolist()),
+            rows=float(size),
+            doubtful=bool(doubt),
         )
         for label, values, low, high, size, doubt in rows
     )

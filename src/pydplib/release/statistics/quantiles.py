@@ -40,7 +40,7 @@ _PLANNED = 100
 """The rows of a group that bins are planned for, where the declared size does not ask for finer ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileNoise(Noise):
     """Quantiles of a column: for each, permute-and-flip picks a point of the public grid.
 
@@ -148,7 +148,7 @@ class QuantileNoise(Noise):
         return Noisy(np.sort(chosen, axis=1), margins=margins)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BinnedQuantileNoise(Noise):
     """Quantiles of groups, read off one noisy table: rows per group and bin of ``width`` neighbouring grid points.
 
@@ -167,7 +167,8 @@ class BinnedQuantileNoise(Noise):
         epsilon: The privacy loss of the whole table.
 
     Examples:
-        >>> noise = BinnedQuantileNoise(3, 1, (Fraction(1, 2),), 83, 10, Fraction(1))
+        >>> noise = BinnedQuantileNoise(rows=3, per_row=1, shares=(Fraction(1, 2),), points=83, width=10,
+        ...     epsilon=Fraction(1))
         >>> noise.bins, round(noise.margin(Fraction(1, 2)), 1)
         (9, 12.6)
     """
@@ -258,7 +259,15 @@ class BinnedQuantileNoise(Noise):
         low, high = np.ceil(found.low), np.floor(found.high)
         values = np.clip(np.rint(found.values), low, high)
         sizes = np.repeat(np.maximum(found.rows, 0.0), len(self.shares))
-        return Noisy(values, low, high, farthest(values, low, high), None, sizes, doubtful=found.doubtful)
+        return Noisy(
+            values,
+            low=low,
+            high=high,
+            margins=farthest(values, low, high),
+            simultaneous=None,
+            sizes=sizes,
+            doubtful=found.doubtful,
+        )
 
     def found_rows(self, noisy: Noisy) -> tuple[float, float] | None:
         """Return the sum of the noisy sizes and its standard deviation."""
@@ -293,16 +302,32 @@ def choose_quantile_noise(
     best, least = None, math.inf
     for bins in sorted({*range(4, 41), *(round(40 * 1.25**step) for step in range(1, 25))}):
         width = -(-choice.points // bins)
-        table = BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, width, one)
+        table = BinnedQuantileNoise(
+            rows=choice.rows,
+            per_row=choice.per_row,
+            shares=choice.shares,
+            points=choice.points,
+            width=width,
+            epsilon=one,
+        )
         off = table.margin(table.worst) * each + (width / 2 if width > 1 else 0)
         if off < least:
             best, least = width, off
         if width == 1:
             break
-    flipped = QuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, one)
+    flipped = QuantileNoise(
+        rows=choice.rows, per_row=choice.per_row, shares=choice.shares, points=choice.points, epsilon=one
+    )
     if best is None or 2 * flipped.margin(flipped.worst) * each <= least:
         return choice
-    return BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, best, choice.epsilon)
+    return BinnedQuantileNoise(
+        rows=choice.rows,
+        per_row=choice.per_row,
+        shares=choice.shares,
+        points=choice.points,
+        width=best,
+        epsilon=choice.epsilon,
+    )
 
 
 QuantilesNoise: TypeAlias = QuantileNoise | BinnedQuantileNoise
@@ -332,7 +357,9 @@ class OfRanks(OfColumn):
     def noise(self, facts: Facts, epsilon: Fraction) -> QuantilesNoise:
         """Return permute-and-flip; for groups, one table where public facts say that it is more accurate."""
         (cells,) = facts.measures(epsilon)
-        choice = QuantileNoise(facts.rows, facts.bound.scale, self.shares, cells.cells, epsilon)
+        choice = QuantileNoise(
+            rows=facts.rows, per_row=facts.bound.scale, shares=self.shares, points=cells.cells, epsilon=epsilon
+        )
         if not facts.groups:
             return choice
         size = None if self.is_narrowed else facts.schema.size
