@@ -23,7 +23,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "build" / "coverage"
-FLOORS = {"library": (0.0, 0.0), "web": (0.0, 0.0)}
+FLOORS = {"library": (97.0, 93.5), "web": (96.5, 88.0)}
 """Per cent of lines, and of branches, that the default tests reach at least. Raise them when the run says so."""
 WEB = "src/pydplib/web/"
 LEFT_OUT = "/migrations/"
@@ -49,7 +49,7 @@ def shares(files: Mapping[str, Any]) -> dict[str, Share]:
     """Return the shares of library and web from what coverage.py says about each file."""
     parts: dict[str, list[tuple[str, Mapping[str, int]]]] = {"library": [], "web": []}
     for path, facts in files.items():
-        if LEFT_OUT not in path:
+        if path.startswith("src/") and LEFT_OUT not in path:  # not what tests write in their own folders
             parts["web" if path.startswith(WEB) else "library"].append((path, facts["summary"]))
     return {name: _share(found) for name, found in parts.items()}
 

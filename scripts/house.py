@@ -80,7 +80,7 @@ HOMES = (f"{OURS}.schema", f"{OURS}._column_kinds")
 
 EXCEPTIONS = frozenset(
     {
-        (f"{OURS}.release.release", f"{OURS}.plot"),
+        (f"{OURS}.release.results.release", f"{OURS}.plot"),
         (f"{OURS}.paper.result", f"{OURS}.plot"),
         (f"{OURS}.release.session", f"{OURS}.synthesis.purchase"),
     }

@@ -35,7 +35,7 @@ from pydplib.budget.rules import Remaining
 from pydplib.errors import DataError, EngineError, ParameterError, ReceiptError
 from pydplib.receipt import IssuerKey, Receipt, parse_public_key, read_public_keys
 from pydplib.release import MeasuredTables, Price, Question, Release
-from pydplib.release.joint_purchases import Together
+from pydplib.release.joint.purchases import Together
 from pydplib.release.prices import Accuracy
 from pydplib.schema import Schema
 from pydplib.synthesis.table import SyntheticTable

@@ -9,7 +9,7 @@ import numpy as np
 
 import pydplib as dp
 from pydplib.noise.tap import add_laplace, add_pair
-from pydplib.release.measured import Measurement, Workload
+from pydplib.release.joint.measured import Measurement, Workload
 from pydplib.release.statistics.count import CountNoise
 from pydplib.release.statistics.deviation import DeviationNoise
 from pydplib.release.statistics.mean import MeanNoise

@@ -131,7 +131,7 @@ def _fill(planted: Planted) -> None:
     from export_study import make_export, open_to
 
     from pydplib.release.prices import Accuracy
-    from pydplib.web.analyses.purchases import ask
+    from pydplib.web.analyses.payments.purchases import ask
     from pydplib.web.analyses.shared_answers import receive
     from pydplib.web.dashboards import plans
     from pydplib.web.dashboards.editions import count_records, publish

@@ -7,8 +7,8 @@ import numpy as np
 from pydplib.noise.pairs import pair_noise
 from pydplib.noise.samplers import discrete_gaussian, discrete_laplace
 from pydplib.noise.testing import SeededSource
-from pydplib.release.cell_noise import GaussianCells, LaplaceCells
-from pydplib.release.measured import Measurement
+from pydplib.release.joint.cell_noise import GaussianCells, LaplaceCells
+from pydplib.release.joint.measured import Measurement
 
 REPLAYS = 20_000
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from pydplib.engine import Bins, Measure, Plan
-from pydplib.engine.one_row import step_condition
+from pydplib.engine.sql.one_row import step_condition
 from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Text
 from pydplib.schema.formulas import compute
 

@@ -101,7 +101,7 @@ def kinds() -> tuple[set[str], set[str]]:
 
 
 def engines() -> tuple[set[str], set[str]]:
-    own = set((SOURCE / "engine").glob("*_engine.py"))
+    own = set((SOURCE / "engine" / "stores").rglob("*_engine.py"))
     found = files_that_name((path.stem.removesuffix("_engine") for path in own), inside=True)
     return found, {path.relative_to(ROOT).as_posix() for path in own}
 

@@ -43,7 +43,7 @@ import pydplib as dp
 from pydplib.receipt import Receipt
 from pydplib.web.analyses import receipt_keys
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.purchases import ask
+from pydplib.web.analyses.payments.purchases import ask
 from pydplib.web.auditlog import verification
 from pydplib.web.projects.models import Member
 from pydplib.web.intake import snapshots

@@ -22,7 +22,7 @@ from export_study import make_export, make_study
 from study_world import make_partner
 from pydplib.web import jobs, upkeep
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.purchases import ask, release_of
+from pydplib.web.analyses.payments.purchases import ask, release_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.auditlog.verification import verify
 from pydplib.web import leftovers

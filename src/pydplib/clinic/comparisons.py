@@ -12,9 +12,9 @@ from pydplib.clinic.contrasts import Measure, compare_means, compare_shares, sta
 from pydplib.clinic.intervals import Estimate, Floats, laplace_variance
 from pydplib.clinic.question import Clinical, Result, check_yes_no, finding, key_axis, values_of
 from pydplib.errors import QuestionError
-from pydplib.release.axes import Axis
-from pydplib.release.findings import COMPARED_WITH
 from pydplib.release.grids import column_unit
+from pydplib.release.results.axes import Axis
+from pydplib.release.results.findings import COMPARED_WITH
 from pydplib.release.statistics.histogram import BIN_PARTS
 from pydplib.release.statistics.question import (
     By,

@@ -11,7 +11,7 @@ import numpy as np
 from pydplib.clinic.accuracy import accuracy, area
 from pydplib.clinic.intervals import Estimate, Floats, laplace_variance
 from pydplib.clinic.question import Clinical, Result, check_yes_no, finding, key_axis, values_of
-from pydplib.release.axes import Axis
+from pydplib.release.results.axes import Axis
 from pydplib.release.statistics.histogram import BIN_PARTS
 from pydplib.release.statistics.question import group_axes, statistic
 from pydplib.schema import Schema

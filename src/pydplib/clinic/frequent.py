@@ -14,7 +14,7 @@ from pydplib.engine import ExactTable
 from pydplib.engine.plan import WHOLE_LIMIT
 from pydplib.errors import QuestionError
 from pydplib.noise.tap import flip_and_choose
-from pydplib.release.axes import Axis
+from pydplib.release.results.axes import Axis
 from pydplib.release.statistics.histogram import BIN_PARTS
 from pydplib.release.statistics.mode import Mode, ModeNoise
 from pydplib.release.statistics.noise import COVERAGE, Integers, Noisy

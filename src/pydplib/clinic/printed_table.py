@@ -11,9 +11,9 @@ from typing import Any
 from pydplib._csv_text import csv_pieces
 from pydplib._shown import Shown
 from pydplib.clinic.intervals import holm, laplace_variance
-from pydplib.release.axes import Axis, show_key
-from pydplib.release.findings import Finding, p_text
-from pydplib.release.release import Release
+from pydplib.release.results.axes import Axis, show_key
+from pydplib.release.results.findings import Finding, p_text
+from pydplib.release.results.release import Release
 
 KNOWN = ": persons with a value"
 SPREADS = (": SD", ": lower quartile", ": median", ": upper quartile")

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pydplib.clinic.intervals import Estimate, Floats, laplace_variance, plain
 from pydplib.engine import Bins, Bound, ExactTable, Measure, OneRow, RowCondition
 from pydplib.errors import QuestionError
-from pydplib.release.axes import Axis
-from pydplib.release.findings import Finding
+from pydplib.release.results.axes import Axis
+from pydplib.release.results.findings import Finding
 from pydplib.release.statistics.count import CountNoise
 from pydplib.release.statistics.histogram import Binned
 from pydplib.release.statistics.noise import COVERAGE, Expected, Noisy, farthest

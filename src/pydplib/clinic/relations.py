@@ -15,8 +15,8 @@ from pydplib.clinic.intervals import Estimate, Floats, laplace_variance
 from pydplib.clinic.question import Clinical, Result, check_yes_no, finding, key_axis, values_of
 from pydplib.clinic.regression import design, logistic
 from pydplib.errors import QuestionError
-from pydplib.release.axes import Axis
-from pydplib.release.findings import Finding
+from pydplib.release.results.axes import Axis
+from pydplib.release.results.findings import Finding
 from pydplib.release.statistics.histogram import BIN_PARTS
 from pydplib.release.statistics.question import group_axes, statistic
 from pydplib.schema import Schema

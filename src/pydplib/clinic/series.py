@@ -13,8 +13,8 @@ from pydplib.clinic.intervals import Estimate, Floats, laplace_variance, noise_q
 from pydplib.clinic.question import Clinical, Result, finding
 from pydplib.engine import Bins
 from pydplib.errors import QuestionError, did_you_mean
-from pydplib.release.axes import Axis
-from pydplib.release.findings import Finding
+from pydplib.release.results.axes import Axis
+from pydplib.release.results.findings import Finding
 from pydplib.release.statistics.question import By, Conditions, Part, Words, group_axes, statistic
 from pydplib.schema import Schema
 

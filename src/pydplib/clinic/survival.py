@@ -20,7 +20,7 @@ from pydplib.clinic.survival_curves import (
 )
 from pydplib.engine import Bins
 from pydplib.errors import QuestionError
-from pydplib.release.axes import Axis
+from pydplib.release.results.axes import Axis
 from pydplib.release.statistics.histogram import BIN_PARTS
 from pydplib.release.statistics.question import group_axes, statistic
 from pydplib.schema import Schema

@@ -27,9 +27,9 @@ from pydplib.clinic.question import PersonCounts, Result, declared_keys, key_val
 from pydplib.engine import Bins, Measure, OneRow, Plan, RowCondition
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release import Release, Session
-from pydplib.release.axes import Axis
-from pydplib.release.findings import Finding, p_text
 from pydplib.release.grids import column_unit
+from pydplib.release.results.axes import Axis
+from pydplib.release.results.findings import Finding, p_text
 from pydplib.release.statistics.count import CountNoise
 from pydplib.release.statistics.noise import COVERAGE, Expected, Noisy
 from pydplib.release.statistics.question import (

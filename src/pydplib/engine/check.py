@@ -12,19 +12,19 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydplib._shown import Shown
-from pydplib.engine import polars_columns as words
-from pydplib.engine.columns import beyond_sql, column_sql
-from pydplib.engine.dialects import Dialect
 from pydplib.engine.measures import Measure
 from pydplib.engine.plan import Plan
-from pydplib.engine.polars_engine import PolarsEngine
 from pydplib.engine.protocol import guarded
-from pydplib.engine.sqlengine import SqlEngine
+from pydplib.engine.sql.columns import beyond_sql, column_sql
+from pydplib.engine.sql.dialects import Dialect
+from pydplib.engine.sql.sql_engine import SqlEngine
+from pydplib.engine.stores.polars import polars_columns as words
+from pydplib.engine.stores.polars.polars_engine import PolarsEngine
 from pydplib.errors import EngineError
 from pydplib.schema import COLUMN_KINDS, OTHER, Schema, Storage, rows_words
 
 if TYPE_CHECKING:
-    from pydplib.engine.polars_engine import PolarsEngine
+    from pydplib.engine.stores.polars.polars_engine import PolarsEngine
 
 LIMITS = (1, 2, 3, 5, 10, 20, 50)
 """The limits of rows per person that a check compares."""

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pydplib.engine import duckdb_engine
-from pydplib.engine.polars_engine import PolarsEngine
 from pydplib.engine.protocol import Engine, guarded
-from pydplib.engine.sql import SqlSource
-from pydplib.engine.sqlengine import SqlEngine
+from pydplib.engine.sql.plans import SqlSource
+from pydplib.engine.sql.sql_engine import SqlEngine
+from pydplib.engine.stores import duckdb_engine
+from pydplib.engine.stores.polars.polars_engine import PolarsEngine
 from pydplib.errors import DataError, SchemaError, did_you_mean
 from pydplib.schema import Column, Schema, Storage
 
 if TYPE_CHECKING:
-    from pydplib.engine.polars_engine import PolarsEngine
+    from pydplib.engine.stores.polars.polars_engine import PolarsEngine
 
 Keep: TypeAlias = Literal["both", "all"]
 """Whose rows stay: persons of both tables, or all of the first one, with missing values where the other has none."""

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from pydplib._duckdb_files import has_pattern
-from pydplib.engine import (
+from pydplib.engine.protocol import Engine
+from pydplib.engine.stores import (
     duckdb_engine,
     ibis_tables,
     mariadb_engine,
-    polars_engine,
     postgres_engine,
     spark_engine,
     sqlite_engine,
 )
-from pydplib.engine.protocol import Engine
+from pydplib.engine.stores.polars import polars_engine
 from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError, SchemaError
 from pydplib.schema import Schema

@@ -29,7 +29,7 @@ from pydplib.engine.plan import Bins, Plan
 from pydplib.errors import QuestionError
 
 if TYPE_CHECKING:
-    from pydplib.engine.sql import Compiler
+    from pydplib.engine.sql.plans import Compiler
 
 READ = "pydplib_read"
 """What was read once, inside a statement."""

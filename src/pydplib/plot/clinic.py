@@ -10,7 +10,7 @@ import numpy as np
 from pydplib.plot._figure import Figure, go
 from pydplib.plot._parts import empty_figure, set_narrow
 from pydplib.plot._theme import COLORWAY
-from pydplib.release.findings import COMPARED_WITH, ends_text, p_text, show
+from pydplib.release.results.findings import COMPARED_WITH, ends_text, p_text, show
 
 PICTURES = ("curves", "forest", "roc", "table")
 """How clinical statistics are drawn."""

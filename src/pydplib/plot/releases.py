@@ -20,10 +20,10 @@ from pydplib.plot._theme import COLORWAY, TONES
 from pydplib.plot.clinic import PICTURES, draw_clinical
 from pydplib.release.outlook import lost_values
 from pydplib.release.postprocess import box_data, tidy_table
+from pydplib.release.results.words import show_margin, words_of
 from pydplib.release.statistics import STATISTICS
 from pydplib.release.statistics.noise import confidence_words
 from pydplib.release.statistics.rows_per_person import beyond_note
-from pydplib.release.words import show_margin, words_of
 
 KINDS = ("bar", "points", "heatmap", "box", "bubbles")
 """How a release can be drawn; by default what suits its statistic and axes."""
@@ -269,7 +269,7 @@ def axis_labels(axis: Any) -> list[str]:
     """Return the keys of an axis as short words for a figure: whole years and months of dates as such.
 
     Examples:
-        >>> from pydplib.release.axes import Axis
+        >>> from pydplib.release.results.axes import Axis
         >>> axis_labels(Axis("day", (("2017-01-01", "2018-01-01"), ("2018-01-01", "2020-01-01")), kind="bins"))
         ['2017', '2018 to 2019']
         >>> axis_labels(Axis("day", (("2017-01-01", "2017-02-01"), ("2017-02-01", "2017-05-01")), kind="bins"))

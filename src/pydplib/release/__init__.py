@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pydplib.release.arrays import count, histogram, mean, median, quantiles, sum, variance
-from pydplib.release.axes import Axis
-from pydplib.release.measured_tables import MeasuredTables
+from pydplib.release.joint.stored_tables import MeasuredTables
 from pydplib.release.prices import Price
-from pydplib.release.release import Release
+from pydplib.release.results.axes import Axis
+from pydplib.release.results.release import Release
 from pydplib.release.session import Session
 from pydplib.release.statistics import (
     Count,

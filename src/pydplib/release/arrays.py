@@ -21,7 +21,6 @@ from pydplib.errors import ParameterError
 from pydplib.guarantee import PureDP, Relation
 from pydplib.noise.tap import add_laplace
 from pydplib.release.array_values import Grid, as_values, bin_counts, grid_sums, is_missing, point_counts, to_array
-from pydplib.release.axes import Axis, show_key
 from pydplib.release.public import (
     check_bounds,
     check_edges,
@@ -31,7 +30,8 @@ from pydplib.release.public import (
     grid_points,
     tidy,
 )
-from pydplib.release.release import Release
+from pydplib.release.results.axes import Axis, show_key
+from pydplib.release.results.release import Release
 from pydplib.release.statistics.count import CountNoise
 from pydplib.release.statistics.mean import MeanNoise
 from pydplib.release.statistics.noise import MarginUnit, Noisy, farthest, margin_steps

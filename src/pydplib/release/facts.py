@@ -22,11 +22,11 @@ from pydplib.budget.units import exact
 from pydplib.engine import Bound, ExactTable, Measure, Plan, Table
 from pydplib.errors import ParameterError, QuestionError
 from pydplib.guarantee import ApproxDP, PureDP
-from pydplib.release.axes import Axis
-from pydplib.release.findings import BOUNDED
 from pydplib.release.grids import narrowed_bounds, number_column
 from pydplib.release.public import check_epsilon
-from pydplib.release.release import Release
+from pydplib.release.results.axes import Axis
+from pydplib.release.results.findings import BOUNDED
+from pydplib.release.results.release import Release
 from pydplib.release.statistics.noise import COVERAGE, Expected, Noise, Noisy, check_confidence
 from pydplib.release.statistics.question import Question, offered_statistics
 from pydplib.release.unknown import KEYS_SHARE, KeyNoise

@@ -16,7 +16,7 @@ from pydplib.release.public import check_quantiles
 from pydplib.release.statistics.noise import COVERAGE
 
 if TYPE_CHECKING:
-    from pydplib.release.release import Release
+    from pydplib.release.results.release import Release
 
 Floats = NDArray[np.float64]
 

@@ -13,11 +13,11 @@ from itertools import product
 from typing import Literal, TypeAlias
 
 from pydplib.release.facts import Facts, Purchase
-from pydplib.release.release import Release
+from pydplib.release.results.release import Release
+from pydplib.release.results.words import show_margin
 from pydplib.release.statistics.count import UNITS
 from pydplib.release.statistics.noise import MarginUnit
 from pydplib.release.statistics.quantiles import BinnedQuantileNoise
-from pydplib.release.words import show_margin
 
 Light: TypeAlias = Literal["useful", "rough", "useless", "unknown"]
 """What an answer is worth; unknown where its margin depends on a number that nobody has paid for."""

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pydplib.errors import ParameterError
-from pydplib.release.frames import build_frame
+from pydplib.release.results.frames import build_frame
 
 if TYPE_CHECKING:
-    from pydplib.release.release import Release
+    from pydplib.release.results.release import Release
 
 Floats = NDArray[np.float64]
 

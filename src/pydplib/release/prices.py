@@ -27,10 +27,10 @@ from pydplib.policy import (
 )
 from pydplib.release.facts import Facts
 from pydplib.release.public import check_epsilon
-from pydplib.release.release import Release
+from pydplib.release.results.release import Release
+from pydplib.release.results.words import show_margin, words_of
 from pydplib.release.statistics.count import UNITS
 from pydplib.release.statistics.noise import COVERAGE, MarginUnit, check_confidence, confidence_words
-from pydplib.release.words import show_margin, words_of
 
 if TYPE_CHECKING:
     from pydplib.release.session import Session

@@ -40,22 +40,22 @@ from pydplib.policy import (
 )
 from pydplib.release.accounts import SessionAccount, binding, find_account
 from pydplib.release.facts import Facts, Purchase
-from pydplib.release.joint_purchases import Together, answer_from_tables, buy_tables, price_tables
-from pydplib.release.measured import GAUSSIAN_WORD, LEDGER_WORD
-from pydplib.release.measured_tables import MeasuredTables
+from pydplib.release.joint.measured import GAUSSIAN_WORD, LEDGER_WORD
+from pydplib.release.joint.purchases import Together, answer_from_tables, buy_tables, price_tables
+from pydplib.release.joint.stored_tables import MeasuredTables
 from pydplib.release.prices import LEAST, WEIGHS, Accuracy, Agreement, Price, agree, delta_of, telling
 from pydplib.release.public import check_epsilon
 from pydplib.release.records import RecordRelease, hand_over_records
-from pydplib.release.release import Release
+from pydplib.release.results.release import Release
+from pydplib.release.results.words import words_of
 from pydplib.release.statistics.count import Count, Counting
 from pydplib.release.statistics.noise import COVERAGE
 from pydplib.release.statistics.question import Question
 from pydplib.release.statistics.rows_per_person import RowsPerPerson, beyond_words
-from pydplib.release.words import words_of
 
 if TYPE_CHECKING:
     from pydplib.capture import Template
-    from pydplib.release.measured_tables import MeasuredTables
+    from pydplib.release.joint.stored_tables import MeasuredTables
     from pydplib.synthesis.rules import Impossible
     from pydplib.synthesis.table import SyntheticTable
 

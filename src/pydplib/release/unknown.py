@@ -12,7 +12,7 @@ import numpy as np
 from pydplib.engine import ExactTable, Measure
 from pydplib.noise.expansion import decimal_context, exp_interval
 from pydplib.noise.tap import add_laplace
-from pydplib.release.axes import Axis
+from pydplib.release.results.axes import Axis
 from pydplib.release.statistics.noise import COVERAGE, Noisy, margin_steps
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pydplib._shown import Shown
 from pydplib.engine import Bins
 from pydplib.errors import DataError, ParameterError
 from pydplib.release.array_values import to_array
-from pydplib.release.frames import build_frame
+from pydplib.release.results.frames import build_frame
 from pydplib.synthesis.counters import CodeCounter
 from pydplib.synthesis.domain import Variable
 from pydplib.synthesis.model import Integers

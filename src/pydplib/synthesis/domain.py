@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pydplib.engine import Bins
 from pydplib.errors import ParameterError, QuestionError, did_you_mean
-from pydplib.release.axes import Axis, show_key
+from pydplib.release.results.axes import Axis, show_key
 from pydplib.release.statistics.question import even_bins, to_bins
 from pydplib.schema import OTHER, Column, Schema
 from pydplib.synthesis.model import Floats, Integers

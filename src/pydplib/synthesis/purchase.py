@@ -21,8 +21,8 @@ from pydplib.errors import ParameterError, QuestionError
 from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.noise.randomness import random_bytes
 from pydplib.policy import OutputLabel, Policy, check_spend, label_of_noise_factor, parse_noise_factor, settle_epsilon
-from pydplib.release.joint_purchases import check_kept_delta
-from pydplib.release.measured import check_delta
+from pydplib.release.joint.measured import check_delta
+from pydplib.release.joint.purchases import check_kept_delta
 from pydplib.release.prices import NEEDS_SIZE, Price
 from pydplib.release.public import check_epsilon
 from pydplib.release.session import Session

@@ -22,12 +22,12 @@ from pydplib.engine import Bins
 from pydplib.errors import DataError, ParameterError, QuestionError, did_you_mean
 from pydplib.guarantee import ApproxDP, Guarantee, PureDP, guarantee_dict, read_guarantee
 from pydplib.noise.randomness import StoredSource
-from pydplib.release.frames import BACKENDS, build_frame
+from pydplib.release.results.frames import BACKENDS, build_frame
+from pydplib.release.results.stored import costs_as_said
 from pydplib.release.statistics.count import Counting
 from pydplib.release.statistics.mean import Mean
 from pydplib.release.statistics.noise import COVERAGE, check_confidence
 from pydplib.release.statistics.question import Question
-from pydplib.release.stored import costs_as_said
 from pydplib.schema.columns.base import column_from_dict
 from pydplib.synthesis.domain import REST, Decoded, Variable, check_rows
 from pydplib.synthesis.draws import draw_codes, expand_codes, uniforms, whole_weights

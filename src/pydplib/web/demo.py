@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from pydplib import datasets
 from pydplib.policy import ROLES
 from pydplib.schema import Schema
-from pydplib.web.analyses.sizes import buy_sizes
+from pydplib.web.analyses.payments.sizes import buy_sizes
 from pydplib.web.auditlog.log import recorded
 from pydplib.web.dashboards.example import publish_examples
 from pydplib.web.demo_examples import COMPUTED, DEPARTMENT, REPORTS, TEXTS

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from pydplib.errors import LedgerError
 from pydplib.policy import GROUP, roles_with
 from pydplib.web import activity
-from pydplib.web.analyses.budgets import WORRY, BudgetState, all_purses, own_purse
+from pydplib.web.analyses.payments.budgets import WORRY, BudgetState, all_purses, own_purse
 from pydplib.web.analyses.visibility import asked_and_of_dashboards
 from pydplib.web.analyses.visibility import visible as visible_analyses
 from pydplib.web.auditlog.alerts import Alert, repeated_refusals

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, ParamSpec, TypeVar
 from django.apps import AppConfig
 
 if TYPE_CHECKING:
-    from pydplib.web.analyses.trials import TrialTable
+    from pydplib.web.analyses.question_form.trials import TrialTable
     from pydplib.web.auditlog.log import Log
     from pydplib.web.intake.models import Snapshot
     from pydplib.web.people.models import Hospital, User

@@ -18,8 +18,8 @@ from django.views.decorators.http import require_http_methods
 from pydplib.policy import Power
 from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.offers import titles_of
-from pydplib.web.analyses.questions import title_of
+from pydplib.web.analyses.question_form.offers import titles_of
+from pydplib.web.analyses.question_form.questions import title_of
 from pydplib.web.analyses.visibility import asked_and_of_dashboards
 from pydplib.web.analyses.visibility import visible as visible_analyses
 from pydplib.web.dashboards.panels import visible as visible_dashboards

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from pydplib.errors import LedgerError
-from pydplib.web.analyses.budgets import WORRY, own_purse
+from pydplib.web.analyses.payments.budgets import WORRY, own_purse
 from pydplib.web.analyses.visibility import is_received
 from pydplib.web.analyses.visibility import visible as visible_analyses
 from pydplib.web.exports import releases as exports

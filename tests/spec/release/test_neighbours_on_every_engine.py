@@ -11,7 +11,7 @@ from neighbours import CHOSEN, QUESTIONS, UNKNOWN, Pairs, gather, losses, unboun
 import pydplib as dp
 from pydplib.engine import ExactTable, Measure
 from pydplib.release.facts import Facts, Purchase
-from pydplib.release.measured import Workload
+from pydplib.release.joint.measured import Workload
 
 ENGINES = [
     "duckdb", "polars", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres),

@@ -63,7 +63,7 @@ def test_release_twice_costs_once_and_is_the_same_on_csv_and_parquet(run):
 
 
 def test_release_as_csv_holds_no_cell_that_a_spreadsheet_would_run(tmp_path):
-    from pydplib.release.formats import to_csv
+    from pydplib.release.results.formats import to_csv
 
     schema = dp.Schema({"site": dp.Category(["=1+1", "north"])}, person="id", max_rows_per_person=1, name="sites")
     file = tmp_path / "sites.csv"
@@ -81,7 +81,7 @@ def test_release_as_csv_has_one_row_per_key(run):
 
 
 def test_a_format_that_is_entered_can_be_written(run, tmp_path, monkeypatch):
-    from pydplib.release.formats import TABLE_FORMATS, TableFormat, table_of
+    from pydplib.release.results.formats import TABLE_FORMATS, TableFormat, table_of
 
     def write(release, end):
         return f"{len(table_of(release)['value'])} values".encode()

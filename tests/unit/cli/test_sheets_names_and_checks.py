@@ -83,7 +83,7 @@ def test_workbook_goes_the_whole_way_from_schema_to_release(call, tmp_path):
 
 def test_workbook_holds_the_same_integers_as_a_csv_and_its_copy_goes(tmp_path):
     from pydplib.engine import Measure, Plan
-    from pydplib.engine.duckdb_engine import spill_folder
+    from pydplib.engine.stores.duckdb_engine import spill_folder
 
     schema = dp.Schema.load(_schema(tmp_path))
     book = write_book(tmp_path / "a.xlsx", rows())

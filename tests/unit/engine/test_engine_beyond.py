@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from reference_engine import reference
 
 import pydplib as dp
-from pydplib.engine import Bound, Measure, Plan, Table, Where, beyond
+from pydplib.engine import Bound, Measure, Plan, Table, Where
+from pydplib.engine.sql import beyond
 from pydplib.errors import EngineError
 
 W = 2**16

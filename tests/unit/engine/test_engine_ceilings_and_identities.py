@@ -16,7 +16,7 @@ import pydplib as dp
 from pydplib.engine import Measure, Plan
 from pydplib.engine.answers import whole
 from pydplib.engine.plan import WHOLE_LIMIT
-from pydplib.engine.server_dialects import SqliteDialect
+from pydplib.engine.sql.server_dialects import SqliteDialect
 from pydplib.errors import SchemaError
 
 

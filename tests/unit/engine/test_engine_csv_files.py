@@ -74,7 +74,7 @@ def test_options_of_the_owner_decide_before_the_head_does(tmp_path: Path) -> Non
 
 
 def test_private_copy_of_a_file_with_odd_lines_is_gone_when_it_is_loaded(tmp_path: Path) -> None:
-    from pydplib.engine.duckdb_engine import spill_folder
+    from pydplib.engine.stores.duckdb_engine import spill_folder
 
     path = tmp_path / "befunde.csv"
     path.write_bytes("\n".join([*LINES, ""]).encode("latin-1"))

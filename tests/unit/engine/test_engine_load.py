@@ -215,7 +215,8 @@ def test_parquet_nan_is_missing_when_statistics_hide_it(tmp_path: Path) -> None:
 
 def test_spill_folder_is_private_and_goes_with_the_process() -> None:
     code = (
-        "import os; from pydplib.engine.duckdb_engine import spill_folder as f; print(f(), oct(os.stat(f()).st_mode))"
+        "import os; from pydplib.engine.stores.duckdb_engine import spill_folder; folder = spill_folder();"
+        "print(folder, oct(os.stat(folder).st_mode))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     folder, mode = done.stdout.split()

@@ -27,8 +27,8 @@ def test_count_when_rows_are_weighted_searches_persons_by_an_index(tmp_path: Pat
 def test_keyed_sample_on_sqlite_has_every_step_materialized() -> None:
     """Inlined, each step would compute the cells of the one before once per mention."""
     from pydplib.engine import Bound, Measure, Plan
-    from pydplib.engine.server_dialects import SqliteDialect
-    from pydplib.engine.sql import Compiler, SqlSource
+    from pydplib.engine.sql.plans import Compiler, SqlSource
+    from pydplib.engine.sql.server_dialects import SqliteDialect
 
     schema = dp.Schema({"city": dp.Text()}, person="id", max_rows_per_person=1, max_groups_per_person=1)
     bound = Bound("id", 1, mode="sample", max_groups=1, salt="s")

@@ -13,7 +13,7 @@ from pydplib import plot
 from pydplib.budget import Cost
 from pydplib.plot.releases import axis_labels
 from pydplib.release import Release
-from pydplib.release.axes import Axis
+from pydplib.release.results.axes import Axis
 
 SEX = Axis("sex", ("f", "m", "other"))
 SIDE = Axis("side", ("left", "right", "both"))

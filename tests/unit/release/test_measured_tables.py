@@ -20,11 +20,11 @@ from pydplib.guarantee import zcdp_epsilon
 from pydplib.noise.testing import check_neighbours, record, replay, seeded
 from pydplib.plot.recipes.sound import load_cohort, sound_figure
 from pydplib.receipt import Receipt, new_signing_key
-from pydplib.release.cell_noise import GaussianCells, LaplaceCells
-from pydplib.release.consistent import Layout, Term, estimator, fit_non_negative, sum_margin, terms_of
 from pydplib.release.facts import Facts
-from pydplib.release.measured import Measurement, Workload
-from pydplib.release.measured_tables import MeasuredTables
+from pydplib.release.joint.cell_noise import GaussianCells, LaplaceCells
+from pydplib.release.joint.consistent import Layout, Term, estimator, fit_non_negative, sum_margin, terms_of
+from pydplib.release.joint.measured import Measurement, Workload
+from pydplib.release.joint.stored_tables import MeasuredTables
 
 SCHEMA = schema_of()
 QUESTIONS = [
@@ -193,7 +193,9 @@ def test_the_worst_person_loses_the_whole_epsilon_and_a_smaller_claim_is_caught(
         return lost(one, two)
 
     assert loss() == pytest.approx(1.0)
-    monkeypatch.setattr("pydplib.release.measured.Block.reach", property(lambda self: 2**16))  # one row where two count
+    monkeypatch.setattr(
+        "pydplib.release.joint.measured.Block.reach", property(lambda self: 2**16)
+    )  # one row where two count
     del measurement.__dict__["scales"]
     with pytest.raises(AssertionError, match="claims sensitivity"):
         loss()

@@ -16,10 +16,10 @@ import pydplib as dp
 from pydplib.errors import DataError, EngineError
 from pydplib.noise.testing import check_neighbours, record, replay, seeded
 from pydplib.plot.recipes.sound import load_cohort, sound_figure
-from pydplib.release.consistent import estimator, open_relations, sum_margin
-from pydplib.release.measured import Measurement, Workload
-from pydplib.release.measured_tables import FORMAT, FORMAT_WITH_PAIRS, MeasuredTables
-from pydplib.release.pair_cells import PairCells, PairTerm, added_up, moments, pair_parts
+from pydplib.release.joint.consistent import estimator, open_relations, sum_margin
+from pydplib.release.joint.measured import Measurement, Workload
+from pydplib.release.joint.pair_cells import PairCells, PairTerm, added_up, moments, pair_parts
+from pydplib.release.joint.stored_tables import FORMAT, FORMAT_WITH_PAIRS, MeasuredTables
 from pydplib.release.statistics.count import CountNoise
 
 SCHEMA = schema_of()
@@ -93,7 +93,9 @@ def test_the_worst_person_loses_the_whole_epsilon_and_a_smaller_claim_is_caught(
         return lost(one, two)
 
     assert measurement.pairs and loss() == pytest.approx(1.0)
-    monkeypatch.setattr("pydplib.release.measured.Block.reach", property(lambda self: 2**16))  # one row where two count
+    monkeypatch.setattr(
+        "pydplib.release.joint.measured.Block.reach", property(lambda self: 2**16)
+    )  # one row where two count
     with pytest.raises(AssertionError, match="claims sensitivity"):
         loss()
 

@@ -8,8 +8,8 @@ import pydplib as dp
 from pydplib.errors import QuestionError
 from pydplib.release.facts import Facts
 from pydplib.release.grammar import parse_question
+from pydplib.release.results.words import words_of
 from pydplib.release.statistics.question import Question, offered_statistics
-from pydplib.release.words import words_of
 
 SCHEMA = dp.Schema(
     {

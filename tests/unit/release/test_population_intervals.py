@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pydplib as dp
-from pydplib.release.findings import Finding
+from pydplib.release.results.findings import Finding
 from pydplib.release.statistics.count import CountNoise
 from pydplib.release.statistics.mean import MeanNoise
 

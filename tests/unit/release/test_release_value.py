@@ -74,7 +74,7 @@ def test_release_words_name_small_groups_by_their_noisy_size(session):
 
 
 def test_release_shown_margin_is_rounded_up_never_down():
-    from pydplib.release.words import show_margin
+    from pydplib.release.results.words import show_margin
 
     for margin in (0.12345, 0.1999, 2.01, 12.001, 999.4, 3.0, 1e-7):
         assert float(show_margin(margin)) >= margin - 1e-12 * margin

@@ -16,13 +16,13 @@ from study_world import CANARY
 
 import pydplib as dp
 from pydplib.plot import figure_arrays
-from pydplib.release.axes import Axis
-from pydplib.release.formats import to_csv
 from pydplib.release.prices import Accuracy
-from pydplib.release.words import show_margin
+from pydplib.release.results.axes import Axis
+from pydplib.release.results.formats import to_csv
+from pydplib.release.results.words import show_margin
 from pydplib.web.analyses.figures import figure_of, table_of
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.purchases import ask, release_of, stored_payload
+from pydplib.web.analyses.payments.purchases import ask, release_of, stored_payload
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import models as rows
 from pydplib.web.projects.models import Member
@@ -113,7 +113,7 @@ def test_files_are_the_stored_bytes_and_a_table_of_them(asked: Any, tara: Any) -
 def test_csv_runs_no_formula() -> None:
     from dataclasses import replace
 
-    from pydplib.release.axes import Axis
+    from pydplib.release.results.axes import Axis
 
     release = dp.histogram([1, 2], edges=[0, 1, 2], epsilon=1.0)
     evil = replace(release, axes=(Axis("=cmd|' /C calc'!A0", ("@SUM(1)", "+1")),))

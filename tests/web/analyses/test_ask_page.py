@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.purchases import stored_payload
+from pydplib.web.analyses.payments.purchases import stored_payload
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import models as rows
 
@@ -24,7 +24,7 @@ def _price(page: str) -> str:
 def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever opens the snapshot's file, or asks an engine anything, fails the test."""
     from pydplib.engine.table import Table
-    from pydplib.web.analyses import sessions
+    from pydplib.web.analyses.payments import sessions
 
     def look(*arguments: Any) -> None:
         pytest.fail("a price looked at the data")

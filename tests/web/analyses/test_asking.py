@@ -11,12 +11,12 @@ import pydplib as dp
 from pydplib.errors import BudgetError, PolicyError
 from pydplib.receipt import Receipt
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.budgets import all_purses, own_purse
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.prices import quote
-from pydplib.web.analyses.purchases import ask, release_of, stored_payload
-from pydplib.web.analyses.receipt_keys import issuer_keys, published_keys, rotate
-from pydplib.web.analyses.sessions import open_session
+from pydplib.web.analyses.payments.budgets import all_purses, own_purse
+from pydplib.web.analyses.payments.prices import quote
+from pydplib.web.analyses.payments.purchases import ask, release_of, stored_payload
+from pydplib.web.analyses.payments.sessions import open_session
+from pydplib.web.analyses.receipts.keys import issuer_keys, published_keys, rotate
 from pydplib.web.attacks.recipients import given_to
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import models as rows

@@ -12,9 +12,9 @@ import pydplib as dp
 from pydplib.budget.chain import Head
 from pydplib.budget.keys import ReleaseKey
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses import budgets
-from pydplib.web.analyses.budgets import Bookings, all_purses, forecast, own_purse
-from pydplib.web.analyses.purchases import ask
+from pydplib.web.analyses.payments import budgets
+from pydplib.web.analyses.payments.budgets import Bookings, all_purses, forecast, own_purse
+from pydplib.web.analyses.payments.purchases import ask
 from pydplib.web.auditlog.models import Line
 from pydplib.web.design.values import epsilon_left
 from pydplib.web.ledger.database import DatabaseLedger

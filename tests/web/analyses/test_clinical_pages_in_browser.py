@@ -83,8 +83,12 @@ def test_survival_has_curves_and_numbers_at_risk(served: Any, page: Any) -> None
     assert page.get_by_label("Average", exact=True).count() == 0  # only what the page is for
     page.select_option("#id_field", label="Age")
     _settled(page)
+    page.get_by_text("Set it another way").click()
     page.select_option("#id_by1", label="BPH")
     page.locator("#id_bins_age").wait_for()
+    _settled(page)
+    assert page.locator("details.other-ways").get_attribute("open") is not None, "what was opened stays open"
+    page.get_by_text("Set it another way").click()
     _pay(page)
     drawing = page.locator(".plot svg.main-svg").first
     drawing.wait_for()

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 import pydplib as dp
 from pydplib.errors import LedgerError
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.purchases import ask
+from pydplib.web.analyses.payments.purchases import ask
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import checks
 from pydplib.web.ledger import models as rows

@@ -39,7 +39,7 @@ def test_price_and_payment_ask_the_policy_a_few_times_only(tara: Any) -> None:
 def test_one_question_to_the_policy_per_field_would_be_noticed(tara: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from pydplib.policy import may_flow
     from pydplib.policy.flow import FlowSource
-    from pydplib.web.analyses import offers as offering
+    from pydplib.web.analyses.question_form import offers as offering
 
     def one_by_one(source: FlowSource, *asked: Any, **more: Any) -> tuple[set[str], set[str]]:
         def opens(**names: Any) -> bool:

@@ -14,9 +14,9 @@ from pydplib.release.facts import Facts
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses.figures import worth_of
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.precision import counted_groups, ladder_of
-from pydplib.web.analyses.purchases import ask, release_of
-from pydplib.web.analyses.sessions import open_session
+from pydplib.web.analyses.payments.purchases import ask, release_of
+from pydplib.web.analyses.payments.sessions import open_session
+from pydplib.web.analyses.question_form.precision import counted_groups, ladder_of
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import models as rows
 
@@ -126,7 +126,7 @@ def test_a_result_that_is_worth_little_says_so_in_amber_and_rounds_its_file(size
 
 
 def test_a_try_reads_no_data_pays_nothing_and_is_marked(sized: Any, tara: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pydplib.web.analyses import sessions
+    from pydplib.web.analyses.payments import sessions
     from pydplib.web.intake import snapshots
 
     def look(*arguments: Any, **more: Any) -> None:
@@ -159,7 +159,7 @@ def test_a_try_of_a_closed_field_is_refused(sized: Any, tara: Any) -> None:
 
 
 def test_a_try_on_a_bought_table_is_about_its_rows_alone(study: Any) -> None:
-    from pydplib.web.analyses.trials import TrialTable, try_out
+    from pydplib.web.analyses.question_form.trials import TrialTable, try_out
 
     schema = dp.Schema.from_json(study.project.snapshots.get().schema)
     rows = {"age": [40] * 3_000 + [80] * 3_000, "bph": [True] * 3_000 + [False] * 3_000}

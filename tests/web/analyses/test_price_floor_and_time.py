@@ -11,13 +11,13 @@ from django.test import override_settings
 
 import pydplib as dp
 from pydplib.errors import QuestionError
-from pydplib.release.joint_purchases import Together
+from pydplib.release.joint.purchases import Together
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses import purchases as asking
-from pydplib.web.analyses.joint_purchases import ask_all
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.prices import quote
-from pydplib.web.analyses.purchases import TooManyQuestionsError, ask
+from pydplib.web.analyses.payments import purchases as asking
+from pydplib.web.analyses.payments.joint_purchases import ask_all
+from pydplib.web.analyses.payments.prices import quote
+from pydplib.web.analyses.payments.purchases import TooManyQuestionsError, ask
 
 
 def settings_with(**changes: Any) -> Any:

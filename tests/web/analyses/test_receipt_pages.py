@@ -13,7 +13,7 @@ import pydplib as dp
 from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt, new_signing_key
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.purchases import ask, release_of, stored_payload
+from pydplib.web.analyses.payments.purchases import ask, release_of, stored_payload
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import models as rows
 
@@ -128,7 +128,7 @@ def test_damaged_key_stops_questions_before_they_are_paid(
 
 def test_copy_of_a_key_that_somebody_made_signs_nothing(made: Any, settings_home: Path, client: Any) -> None:
     from pydplib.receipt import new_signing_key
-    from pydplib.web.analyses.receipt_keys import rotate
+    from pydplib.web.analyses.receipts.keys import rotate
 
     folder, before = settings_home / "keys" / "receipts", client.get("/receipts/keys").json()
     for name in ("old-backup.key", "000001 (copy).key", "९.key", f"{made.project.hospital.key}-1.key", "x-000009.key"):
@@ -146,7 +146,7 @@ def test_every_organisation_signs_with_a_key_of_its_own_that_verifies_no_other_n
 ) -> None:
     from dataclasses import replace
 
-    from pydplib.web.analyses.receipt_keys import issuer_keys, sign
+    from pydplib.web.analyses.receipts.keys import issuer_keys, sign
     from pydplib.web.people.models import Hospital
 
     good = Receipt.from_json(made.receipt)

@@ -50,7 +50,7 @@ def test_histogram_of_rows_is_bought_once_with_the_publication_and_then_said(
     spent = dict(rows.Account.objects.values_list("recipient", "nano_epsilon"))
     assert {spent[each.hospital.key] for each in (tara.user, other.user, owner.user)} == {50_000_000}
     assert [amount for recipient, amount in spent.items() if not recipient] == [50_000_000], "the data set pays once"
-    from pydplib.web.analyses.sessions import open_session
+    from pydplib.web.analyses.payments.sessions import open_session
 
     member = study.project.members.get(user=tara.user)
     session, _ = open_session(study.project, tara.user, member)
@@ -64,7 +64,7 @@ def test_histogram_of_rows_is_bought_once_with_the_publication_and_then_said(
 def test_data_sets_remainder_is_shown_to_owners_and_to_nobody_else(
     tara: Any, owner: Any, fresh: Snapshot, study: Any
 ) -> None:
-    from pydplib.web.analyses.sessions import open_session
+    from pydplib.web.analyses.payments.sessions import open_session
 
     publish(fresh, actor=study.owner)
     for client, shows in ((owner, True), (tara, False)):

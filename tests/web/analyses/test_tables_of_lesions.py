@@ -18,8 +18,8 @@ from pydplib.engine import Measure, Plan
 from pydplib.errors import ParameterError, QuestionError, SchemaError
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.offers import offer_for
-from pydplib.web.analyses.purchases import ask, release_of
+from pydplib.web.analyses.payments.purchases import ask, release_of
+from pydplib.web.analyses.question_form.offers import offer_for
 from pydplib.web.api.tokens import make_token
 from pydplib.web.auditlog.models import Line
 from pydplib.web.demo_examples import REPORTS

@@ -12,7 +12,7 @@ from pydplib.errors import BudgetError, LedgerError
 from pydplib.policy import DEFAULT_BUDGETS
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.purchases import ask
+from pydplib.web.analyses.payments.purchases import ask
 from pydplib.web.analyses.shared_answers import offer_for, receive
 from pydplib.web.analyses.visibility import share
 from pydplib.web.auditlog.models import Line

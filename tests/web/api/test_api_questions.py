@@ -71,8 +71,8 @@ def test_asking_twice_is_free_and_byte_identical(world: Any, program: Any) -> No
 
 
 def test_the_release_is_what_the_ledger_stores_and_the_receipt_fits_it(world: Any, program: Any) -> None:
-    from pydplib.web.analyses.purchases import stored_payload
-    from pydplib.web.analyses.receipt_keys import issuer_keys
+    from pydplib.web.analyses.payments.purchases import stored_payload
+    from pydplib.web.analyses.receipts.keys import issuer_keys
 
     caller = program("third_party")
     made = caller.post(f"projects/{world.project.key}/analyses", body(dp.Mean("age", by="pirads"))).json()
@@ -317,7 +317,7 @@ def test_what_is_agreed_to_includes_the_number_of_records_that_is_bought_along(w
 @pytest.mark.parametrize("who", ["third_party", "collaborator", "owner"])
 def test_body_of_a_price_is_the_price_that_pages_and_clients_have(world: Any, program: Any, who: str) -> None:
     from pydplib.release.prices import Accuracy
-    from pydplib.web.analyses.prices import quote
+    from pydplib.web.analyses.payments.prices import quote
     from pydplib.web.api.values import PriceOut
     from pydplib.web.projects.models import Member
 
@@ -389,7 +389,7 @@ def together(*questions: Any, **more: Any) -> dict[str, Any]:
 def test_tables_are_priced_and_bought_as_one_release_and_answer_later_questions(world: Any, program: Any) -> None:
     from pydplib.release import MeasuredTables
     from pydplib.web.analyses.models import Analysis
-    from pydplib.web.analyses.purchases import stored_payload
+    from pydplib.web.analyses.payments.purchases import stored_payload
     from pydplib.web.ledger import models as rows
 
     caller, path = program("third_party"), f"projects/{world.project.key}"

@@ -14,7 +14,7 @@ from export_study import CANARY, make_export, open_to
 def ask(study: Any, who: Any, epsilon: float, **where: Any) -> Any:
     import pydplib as dp
     from pydplib.release.prices import Accuracy
-    from pydplib.web.analyses.purchases import ask as pay
+    from pydplib.web.analyses.payments.purchases import ask as pay
 
     return pay(study.project, who.user, who.place, dp.Count(**where), Accuracy(epsilon=epsilon))
 

@@ -91,7 +91,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     project = python(home, FILL)
     python(
         home,
-        "import django; django.setup()\nfrom pydplib.web.analyses.receipt_keys import rotate\n"
+        "import django; django.setup()\nfrom pydplib.web.analyses.receipts.keys import rotate\n"
         "from pydplib.web.people.models import Hospital\nrotate(Hospital.objects.first())",
     )
     return home, project

@@ -147,6 +147,6 @@ def received(study: Any) -> Any:
 def releases_of() -> Any:
     """Return the released values of a figure of an edition."""
     from pydplib.web.analyses.models import Analysis
-    from pydplib.web.analyses.purchases import release_of
+    from pydplib.web.analyses.payments.purchases import release_of
 
     return lambda item: [release_of(Analysis.objects.get(key=key)) for key in item.answers]

@@ -134,12 +134,12 @@ def test_a_question_with_too_many_cells_is_not_put_on_the_plan(
 ) -> None:
     dashboard, owner = planned(names=(), count=False), browser("owner")
     sent = {"kind": "count", "by1": "bph", "by2": "pca_no_pirads"}
-    monkeypatch.setattr("pydplib.web.analyses.questions.MOST_CELLS", 3)
+    monkeypatch.setattr("pydplib.web.analyses.question_form.questions.MOST_CELLS", 3)
     answer = owner.post(f"/dashboards/{dashboard.key}/question", sent)
     assert answer.status_code == 422
     assert "would have 4 cells; at most 3 are given" in answer.content.decode()
     assert dashboard.figures.count() == 0
-    monkeypatch.setattr("pydplib.web.analyses.questions.MOST_CELLS", 4)
+    monkeypatch.setattr("pydplib.web.analyses.question_form.questions.MOST_CELLS", 4)
     assert owner.post(f"/dashboards/{dashboard.key}/question", sent).status_code == 302
     assert dashboard.figures.count() == 1
 

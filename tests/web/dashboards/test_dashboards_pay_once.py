@@ -192,7 +192,7 @@ def test_a_new_snapshot_changes_nothing_until_the_owner_refreshes(published: Any
 def test_an_analysis_of_the_own_organisation_is_shared_at_its_price(planned: Any, study: Any) -> None:
     import pydplib as dp
     from pydplib.release.prices import Accuracy
-    from pydplib.web.analyses.purchases import ask
+    from pydplib.web.analyses.payments.purchases import ask
     from pydplib.web.projects.models import Member
 
     answered = ask(
@@ -212,7 +212,7 @@ def test_an_analysis_of_the_own_organisation_is_shared_at_its_price(planned: Any
 def test_an_analysis_with_less_noise_than_the_policy_gives_is_refused(planned: Any, study: Any) -> None:
     import pydplib as dp
     from pydplib.release.prices import Accuracy
-    from pydplib.web.analyses.purchases import ask
+    from pydplib.web.analyses.payments.purchases import ask
     from pydplib.web.projects.models import Member
 
     answered = ask(study.project, study.owner, Member.as_role("owner"), dp.Count(by="bph"), Accuracy(epsilon=0.9))
@@ -301,7 +301,7 @@ def test_raising_alone_is_refused(study: Any, browser: Any) -> None:
 def test_a_damaged_receipt_key_stops_publishing_before_anything_is_paid(planned: Any, study: Any) -> None:
     from django.conf import settings
 
-    from pydplib.web.analyses.receipt_keys import check_can_sign
+    from pydplib.web.analyses.receipts.keys import check_can_sign
 
     dashboard = planned()
     check_can_sign(study.project.hospital)  # makes the key

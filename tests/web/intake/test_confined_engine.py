@@ -14,7 +14,7 @@ from web_home import make_web_home
 
 import pydplib
 from pydplib._duckdb_files import EXTENSIONS_OFF, Confinement, confine, confine_all, connect
-from pydplib.engine.duckdb_engine import open_connection
+from pydplib.engine.stores.duckdb_engine import open_connection
 from pydplib.web.intake import snapshots
 
 
@@ -76,7 +76,7 @@ def test_snapshot_is_loaded_into_a_confined_engine(folder: Path, db: None, proje
         return opened[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pydplib.engine.duckdb_engine.open_connection", noted)
+        patch.setattr("pydplib.engine.stores.duckdb_engine.open_connection", noted)
         with snapshots.load_snapshot(made) as table:
             assert table.schema.person == "patient_id"
             [(access, locked)] = (
@@ -195,7 +195,7 @@ from pydplib.web import wsgi  # what a server loads
 import pydplib as dp
 from export_study import make_export
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.purchases import ask
+from pydplib.web.analyses.payments.purchases import ask
 from pydplib.web.analyses.originals import look_at_original
 from pydplib.web.attacks import runs as attacking
 from pydplib.web.attacks.launch import start_run

@@ -57,7 +57,7 @@ def test_api_tells_margin_and_distance_of_each_kind_of_noise(study: Any, tara: A
 
 
 def offer_columns(study: Any, tara: Any) -> list[str]:
-    from pydplib.web.analyses.offers import offer_for
+    from pydplib.web.analyses.question_form.offers import offer_for
 
     return list(offer_for(study.project, tara.place).fields)[:20]
 
@@ -80,7 +80,7 @@ def test_bought_table_is_paid_once_stored_and_the_same_again(study: Any, tara: A
 
 def know_size(study: Any) -> None:
     """Let everybody who may ask pay for the noisy number of records, as when the owner publishes."""
-    from pydplib.web.analyses.sizes import buy_sizes
+    from pydplib.web.analyses.payments.sizes import buy_sizes
     from pydplib.web.intake.snapshots import published_snapshot
 
     snapshot = published_snapshot(study.project)
@@ -247,7 +247,7 @@ def test_pages_from_the_form_to_the_files(study: Any, tara: Any) -> None:
     assert tara.post(f"/synthetic/{key}/download/copies", {"m": "3"}).content[:2] == b"PK"
     payload = tara.post(f"/synthetic/{key}/download/json").content
     receipt = Receipt.from_json(tara.get(f"/synthetic/{key}/receipt").text)
-    from pydplib.web.analyses.receipt_keys import issuer_keys
+    from pydplib.web.analyses.receipts.keys import issuer_keys
 
     assert receipt.verify(issuer_keys()).matches(payload)
     assert tara.get(f"/receipts/{receipt.release}").status_code == 200

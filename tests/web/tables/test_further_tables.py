@@ -13,8 +13,8 @@ import pydplib as dp
 from pydplib.engine import Measure, OneRow, Plan
 from pydplib.errors import DataError, QuestionError
 from pydplib.release.prices import Accuracy
-from pydplib.web.analyses.offers import offer_for
-from pydplib.web.analyses.purchases import ask, release_of
+from pydplib.web.analyses.payments.purchases import ask, release_of
+from pydplib.web.analyses.question_form.offers import offer_for
 from pydplib.web.auditlog.models import Line
 from pydplib.web.exports import runs
 from pydplib.web.exports.models import Export

@@ -17,7 +17,7 @@ from pydplib.attack.leaks.tasks import Outcome, Progress
 from pydplib.attack.result import AttackResult
 from pydplib.errors import ParameterError
 from pydplib.paper.result import DPResult
-from pydplib.release.release import Release
+from pydplib.release.results.release import Release
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

@@ -18,7 +18,7 @@ from pydplib.anonymity.tables.view import number_rows, one_of_each
 from pydplib.attack.tables.cells import text_of
 from pydplib.errors import DataError, ParameterError, did_you_mean
 from pydplib.guarantee import ApproxDP, PureDP
-from pydplib.release.release import Release
+from pydplib.release.results.release import Release
 
 
 @dataclass(frozen=True, eq=False)

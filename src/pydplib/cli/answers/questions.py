@@ -171,7 +171,7 @@ def _buy(session: Any, given: dict[str, Any]) -> None:
 
 def check_together(questions: list[Any], schema: Any, given: dict[str, Any]) -> None:
     """Raise unless several questions can be bought as one: tables of counts, for one epsilon."""
-    from pydplib.release.measured import Workload
+    from pydplib.release.joint.measured import Workload
 
     if given["epsilon"] is None:
         raise ParameterError(

@@ -12,7 +12,7 @@ from pydplib.cli.answers.questions import QuestionCommand, asking, open_session,
 from pydplib.cli.outputs import check_targets
 from pydplib.cli.progress import waiting
 from pydplib.errors import ParameterError
-from pydplib.release.formats import TABLE_FORMATS
+from pydplib.release.results.formats import TABLE_FORMATS
 
 _PICTURES = ("png", "svg", "pdf")
 

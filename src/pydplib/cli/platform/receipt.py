@@ -86,7 +86,7 @@ def keys(home: Path | None) -> None:
       pydplib receipt keys --home /srv/pydplib > keys.json
     """  # noqa: D301 - click needs the backspace itself
     open_platform(home)
-    from pydplib.web.analyses.receipt_keys import keys_document
+    from pydplib.web.analyses.receipts.keys import keys_document
 
     click.echo(json.dumps(keys_document(), indent=2))
 
@@ -108,7 +108,7 @@ def rotate(issuers: tuple[str, ...], home: Path | None) -> None:
       pydplib receipt rotate --issuer 4f2a91c07b3e5d68 --home /srv/pydplib
     """
     open_platform(home)
-    from pydplib.web.analyses.receipt_keys import rotate as make_key
+    from pydplib.web.analyses.receipts.keys import rotate as make_key
     from pydplib.web.auditlog.log import recorded
     from pydplib.web.people.models import Hospital
 

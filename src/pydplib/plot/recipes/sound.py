@@ -29,7 +29,7 @@ from pydplib.plot.tables import Fixed, NumberTable, PlusMinus
 from pydplib.release import Count, Crosstab, Histogram, Mean, Question, Release, Session
 from pydplib.release.group_quantiles import GroupQuantiles, group_quantiles
 from pydplib.release.postprocess import BOX_SHARES, box_data, non_negative
-from pydplib.release.words import TOGETHER
+from pydplib.release.results.words import TOGETHER
 from pydplib.schema import OTHER, Column, Schema
 
 Originals: TypeAlias = Sequence[Any] | None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydplib.engine import ExactTable, Measure
 from pydplib.engine.plan import WHOLE_LIMIT
 from pydplib.noise.tap import flip_and_choose
-from pydplib.release.axes import Axis
+from pydplib.release.results.axes import Axis
 from pydplib.release.statistics.histogram import BIN_PARTS, Binned
 from pydplib.release.statistics.noise import COVERAGE, Expected, Integers, MarginUnit, Noise, Noisy
 from pydplib.release.statistics.question import group_axes, statistic

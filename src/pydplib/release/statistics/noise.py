@@ -21,7 +21,7 @@ from pydplib.budget.costs import Cost
 from pydplib.engine.exact import integers
 from pydplib.errors import ParameterError
 from pydplib.mechanisms._common import laplace_tail_steps
-from pydplib.release.findings import Finding
+from pydplib.release.results.findings import Finding
 
 Integers = NDArray[Any]
 """Exact integers, of 64 bits or Python's own (``engine.exact.integers``)."""

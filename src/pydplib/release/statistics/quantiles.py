@@ -15,10 +15,10 @@ from pydplib.budget.units import exact
 from pydplib.engine import Bins, ExactTable, Measure, RowCondition
 from pydplib.engine.plan import WHOLE_LIMIT
 from pydplib.noise.tap import add_laplace, flip_and_choose
-from pydplib.release.axes import Axis
 from pydplib.release.grids import cells_measure
 from pydplib.release.group_quantiles import Reaches, noise_reach, read_quantiles, two_sided
 from pydplib.release.public import MOST_DENOMINATOR, check_quantiles, tidy
+from pydplib.release.results.axes import Axis
 from pydplib.release.statistics.histogram import Histogram
 from pydplib.release.statistics.noise import COVERAGE, Expected, MarginUnit, Noise, Noisy, farthest
 from pydplib.release.statistics.question import OfColumn, Part, Question, statistic

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from pydplib.engine import Bins, Bound, ExactTable, Measure, OneRow, Plan, RowCondition, public_keys
 from pydplib.engine.conditions import canonical_conditions
 from pydplib.errors import QuestionError, did_you_mean
-from pydplib.release.axes import Axis
 from pydplib.release.grids import column_unit, nice_edges, number_column
+from pydplib.release.results.axes import Axis
 from pydplib.release.statistics.noise import COVERAGE, Expected, Noise, Noisy
 from pydplib.schema import Column, Schema, rows_words
 
 if TYPE_CHECKING:
     from pydplib.release.facts import Facts
-    from pydplib.release.release import Release
+    from pydplib.release.results.release import Release
 
 By: TypeAlias = str | Iterable[str] | Mapping[str, Any] | None
 """Groups: a column, several, or column -> its public keys (a list, ``Bins``, None for unknown keys)."""

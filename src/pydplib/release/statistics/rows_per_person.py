@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydplib.engine import Bound, Measure
 from pydplib.errors import QuestionError
-from pydplib.release.axes import Axis
+from pydplib.release.results.axes import Axis
 from pydplib.release.statistics.count import Counting, CountNoise
 from pydplib.release.statistics.question import statistic
 from pydplib.schema import Schema
 
 if TYPE_CHECKING:
     from pydplib.release.facts import Facts
-    from pydplib.release.release import Release
+    from pydplib.release.results.release import Release
 
 MOST_CLASSES = 50
 """Up to this limit every number of rows is a class of its own; above it, this many classes of even width."""

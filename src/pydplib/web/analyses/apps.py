@@ -12,4 +12,4 @@ class AnalysesConfig(hooks.PlatformApp):
 
     name = "pydplib.web.analyses"
     label = "analyses"
-    registers: ClassVar = ("receipt_keys", "sizes")
+    registers: ClassVar = ("receipts.keys", "payments.sizes")

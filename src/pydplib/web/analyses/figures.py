@@ -14,14 +14,14 @@ from pydplib.capture import Question, Template
 from pydplib.plot import Box, Figure
 from pydplib.plot.releases import axis_labels, caption_of, without_noise_groups
 from pydplib.release import Release
-from pydplib.release.axes import Axis
-from pydplib.release.findings import ends_text, show
 from pydplib.release.outlook import lost_values
+from pydplib.release.results.axes import Axis
+from pydplib.release.results.findings import ends_text, show
+from pydplib.release.results.words import show_margin, show_number, small_groups
 from pydplib.release.statistics import STATISTICS
 from pydplib.release.statistics.noise import confidence_words
 from pydplib.release.statistics.question import Printed
-from pydplib.release.words import show_margin, show_number, small_groups
-from pydplib.web.analyses.questions import UNITS
+from pydplib.web.analyses.question_form.questions import UNITS
 
 _LONGEST = 24
 """Words longer than these have no room on an axis: the codes stay."""

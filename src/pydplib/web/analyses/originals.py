@@ -16,7 +16,7 @@ from pydplib.release.facts import Facts
 from pydplib.schema import Schema
 from pydplib.web.analyses.conclusions import Conclusion, conclusions_of
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.analyses.payments.sessions import recipient_of
 from pydplib.web.analyses.visibility import question_of, snapshot_of
 from pydplib.web.auditlog.log import record
 from pydplib.web.intake.snapshots import folder, load_snapshot

@@ -15,8 +15,8 @@ from pydplib.budget.ledger import Quote
 from pydplib.budget.units import NANO, show_nano
 from pydplib.errors import BudgetError, ParameterError, PolicyError
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.purchases import keep, release_of
-from pydplib.web.analyses.sessions import open_session, recipient_of
+from pydplib.web.analyses.payments.purchases import keep, release_of
+from pydplib.web.analyses.payments.sessions import open_session, recipient_of
 from pydplib.web.analyses.visibility import question_of, snapshot_of
 from pydplib.web.auditlog.log import record
 from pydplib.web.ledger.database import DatabaseLedger

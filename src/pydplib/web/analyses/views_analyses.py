@@ -16,11 +16,9 @@ from pydplib.plot import Figure, heatmap
 from pydplib.policy import ROLES
 from pydplib.receipt import Receipt
 from pydplib.release import Release
-from pydplib.release.formats import TABLE_FORMATS
+from pydplib.release.results.formats import TABLE_FORMATS
 from pydplib.schema import Schema
-from pydplib.web.analyses.budgets import budget_total, recipient_names
 from pydplib.web.analyses.conclusions import RUNS
-from pydplib.web.analyses.entries import ENTRIES
 from pydplib.web.analyses.figures import (
     figure_of,
     headline_of,
@@ -32,12 +30,14 @@ from pydplib.web.analyses.figures import (
     worth_of,
 )
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.notebooks import cells_of, to_notebook, to_script
-from pydplib.web.analyses.offers import of_table, titles_of
 from pydplib.web.analyses.originals import look_at_conclusions, look_at_original
-from pydplib.web.analyses.purchases import answer_bytes, release_of
-from pydplib.web.analyses.questions import params_of, title_of
-from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.analyses.payments.budgets import budget_total, recipient_names
+from pydplib.web.analyses.payments.purchases import answer_bytes, release_of
+from pydplib.web.analyses.payments.sessions import recipient_of
+from pydplib.web.analyses.question_form.entries import ENTRIES
+from pydplib.web.analyses.question_form.offers import of_table, titles_of
+from pydplib.web.analyses.question_form.questions import params_of, title_of
+from pydplib.web.analyses.receipts.notebooks import cells_of, to_notebook, to_script
 from pydplib.web.analyses.shared_answers import offer_for, receive_analysis
 from pydplib.web.analyses.visibility import (
     asked_and_of_dashboards,

@@ -15,18 +15,25 @@ from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, EngineError, PolicyError, PydplibError, QuestionError
 from pydplib.release import Price, Question
 from pydplib.release.facts import Facts
-from pydplib.web.analyses.entries import ENTRIES, person_defaults
 from pydplib.web.analyses.figures import figure_of, in_words, table_of, worth_of
-from pydplib.web.analyses.forms import QuestionForm
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.offers import Offer, of_table, offer_for
-from pydplib.web.analyses.precision import Ladder, answered_before, counted_groups, ladder_of, size_of, step_at
-from pydplib.web.analyses.prices import quote_in
-from pydplib.web.analyses.proposals import proposals_for
-from pydplib.web.analyses.purchases import ask, release_of
-from pydplib.web.analyses.questions import title_of
-from pydplib.web.analyses.sessions import open_session
-from pydplib.web.analyses.trials import tables_for, try_out
+from pydplib.web.analyses.payments.prices import quote_in
+from pydplib.web.analyses.payments.purchases import ask, release_of
+from pydplib.web.analyses.payments.sessions import open_session
+from pydplib.web.analyses.question_form.entries import ENTRIES, person_defaults
+from pydplib.web.analyses.question_form.form import QuestionForm
+from pydplib.web.analyses.question_form.offers import Offer, of_table, offer_for
+from pydplib.web.analyses.question_form.precision import (
+    Ladder,
+    answered_before,
+    counted_groups,
+    ladder_of,
+    size_of,
+    step_at,
+)
+from pydplib.web.analyses.question_form.proposals import proposals_for
+from pydplib.web.analyses.question_form.questions import title_of
+from pydplib.web.analyses.question_form.trials import tables_for, try_out
 from pydplib.web.design.values import points
 from pydplib.web.intake.snapshots import published_tables
 from pydplib.web.projects.permissions import ProjectRequest, door

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_POST, require_safe
 from pydplib.errors import LedgerError
 from pydplib.policy import can_read_ledger
 from pydplib.schema import Schema
-from pydplib.web.analyses.budgets import Bookings, all_purses, forecast, own_purse
-from pydplib.web.analyses.offers import titles_of
-from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.analyses.payments.budgets import Bookings, all_purses, forecast, own_purse
+from pydplib.web.analyses.payments.sessions import recipient_of
+from pydplib.web.analyses.question_form.offers import titles_of
 from pydplib.web.analyses.views_ask import more_url
 from pydplib.web.auditlog.lines import LineFilter, lines_of, narrow, show
 from pydplib.web.auditlog.log import record

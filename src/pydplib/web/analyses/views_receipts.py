@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt
-from pydplib.web.analyses.public_receipts import is_key, is_paid, name_today, receipt_of
-from pydplib.web.analyses.receipt_keys import issuer_keys, keys_document
+from pydplib.web.analyses.receipts.keys import issuer_keys, keys_document
+from pydplib.web.analyses.receipts.published import is_key, is_paid, name_today, receipt_of
 from pydplib.web.people.permissions import public
 
 MOST_TEXT = 20_000

@@ -17,7 +17,7 @@ from pydplib.policy import PARTNER_ROLES, Decision, FlowAudience, FlowSource, Ou
 from pydplib.release import Question
 from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.analyses.payments.sessions import recipient_of
 from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger

@@ -11,11 +11,11 @@ from pydantic_core import core_schema
 
 from pydplib.errors import PolicyError, QuestionError, did_you_mean
 from pydplib.release import Question
-from pydplib.release.joint_purchases import Together
+from pydplib.release.joint.purchases import Together
 from pydplib.release.statistics import offered_statistics
 from pydplib.release.statistics.question import OfColumn
 from pydplib.schema import Schema
-from pydplib.web.analyses.offers import Offer, decision_on
+from pydplib.web.analyses.question_form.offers import Offer, decision_on
 from pydplib.web.projects.models import Member, Project
 
 _BIG = 2**53

@@ -18,8 +18,8 @@ from pydplib.release import Price
 from pydplib.schema import Column
 from pydplib.schema import Schema as PublicSchema
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.offers import Offer
-from pydplib.web.analyses.purchases import answer_bytes
+from pydplib.web.analyses.payments.purchases import answer_bytes
+from pydplib.web.analyses.question_form.offers import Offer
 
 
 class ApiProblem(BaseModel):

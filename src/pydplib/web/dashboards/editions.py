@@ -19,8 +19,8 @@ from pydplib.plot.recipes.paper import paper_figure
 from pydplib.policy import ROLES
 from pydplib.release import Release, Session
 from pydplib.schema import Schema
-from pydplib.web.analyses.purchases import keep
-from pydplib.web.analyses.receipt_keys import check_can_sign
+from pydplib.web.analyses.payments.purchases import keep
+from pydplib.web.analyses.receipts.keys import check_can_sign
 from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.dashboards.models import Dashboard, Edition, Figure, Kind, Shown
 from pydplib.web.dashboards.plans import PAPER_FIELDS

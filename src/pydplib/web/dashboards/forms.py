@@ -10,8 +10,8 @@ from django import forms
 from pydplib.errors import QuestionError
 from pydplib.release import Question
 from pydplib.schema import Schema
-from pydplib.web.analyses.offers import titles_of
-from pydplib.web.analyses.questions import build_question, check_cells, kind_choices
+from pydplib.web.analyses.question_form.offers import titles_of
+from pydplib.web.analyses.question_form.questions import build_question, check_cells, kind_choices
 from pydplib.web.dashboards.models import AUDIENCES
 from pydplib.web.dashboards.plans import FigureChoice
 from pydplib.web.design.forms import Files, FormOptions, Posted, choice_field

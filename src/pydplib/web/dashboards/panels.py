@@ -19,7 +19,7 @@ from pydplib.schema import Schema
 from pydplib.web.analyses.figures import figure_of, in_words, rest_words, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.originals import look_at_original
-from pydplib.web.analyses.purchases import answer_bytes
+from pydplib.web.analyses.payments.purchases import answer_bytes
 from pydplib.web.analyses.shared_answers import SharedOffer, offer_for
 from pydplib.web.analyses.visibility import decision_for
 from pydplib.web.auditlog.log import record

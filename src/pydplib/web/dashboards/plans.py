@@ -16,7 +16,7 @@ from pydplib.policy import ROLES, Output, label_of_noise_factor
 from pydplib.release import Question
 from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.purchases import release_of
+from pydplib.web.analyses.payments.purchases import release_of
 from pydplib.web.analyses.visibility import question_of
 from pydplib.web.auditlog.log import recorded
 from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure, Kind

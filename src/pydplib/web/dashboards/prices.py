@@ -18,9 +18,9 @@ from pydplib.release import Price, Question, Session
 from pydplib.release.facts import Facts
 from pydplib.release.prices import Accuracy
 from pydplib.schema import Schema
-from pydplib.web.analyses.offers import titles_of
-from pydplib.web.analyses.questions import title_of
-from pydplib.web.analyses.sessions import public_facts
+from pydplib.web.analyses.payments.sessions import public_facts
+from pydplib.web.analyses.question_form.offers import titles_of
+from pydplib.web.analyses.question_form.questions import title_of
 from pydplib.web.dashboards.models import Dashboard, Figure, Kind, Shown
 from pydplib.web.dashboards.plans import PAPER_FIELDS, paper_output
 from pydplib.web.intake.models import Snapshot

@@ -8,8 +8,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.web.analyses.offers import titles_of
-from pydplib.web.analyses.questions import title_of
+from pydplib.web.analyses.question_form.offers import titles_of
+from pydplib.web.analyses.question_form.questions import title_of
 from pydplib.web.analyses.visibility import question_of
 from pydplib.web.dashboards import plans
 from pydplib.web.dashboards.editions import count_records, publish

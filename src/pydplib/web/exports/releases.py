@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError, PolicyError
 from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES, Decision, OutputLabel, roles_with
-from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.analyses.payments.sessions import recipient_of
 from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.exports import files as storing
 from pydplib.web.exports.models import Download, Export

@@ -9,7 +9,7 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
 from pydplib.schema import Schema
-from pydplib.web.analyses.offers import titles_of
+from pydplib.web.analyses.question_form.offers import titles_of
 from pydplib.web.auditlog.log import record
 from pydplib.web.exports import files, releases, results, runs
 from pydplib.web.exports.forms import WithdrawForm

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from pydplib.errors import DataError, HierarchyError, ParameterError
 from pydplib.schema import Schema
-from pydplib.web.analyses.offers import titles_of
+from pydplib.web.analyses.question_form.offers import titles_of
 from pydplib.web.exports import runs, trees
 from pydplib.web.exports.forms import FieldsForm, ModelsForm, NewExportForm, TreeUploadForm
 from pydplib.web.exports.models import Export

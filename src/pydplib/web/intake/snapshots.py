@@ -28,9 +28,9 @@ from django.utils import timezone
 from pydplib._duckdb_files import Confinement, exact_name, parquet_source, sql_name, sql_text
 from pydplib.capture import Template, to_schema
 from pydplib.engine.check import TableCheck
-from pydplib.engine.dialects import Dialect
-from pydplib.engine.duckdb_engine import from_file, open_connection
 from pydplib.engine.joins import Joined
+from pydplib.engine.sql.dialects import Dialect
+from pydplib.engine.stores.duckdb_engine import from_file, open_connection
 from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError
 from pydplib.schema import Column, Schema, Text

@@ -6,7 +6,7 @@ from django import forms
 from django.http import QueryDict
 
 from pydplib.schema import Column
-from pydplib.web.analyses.offers import Offer
+from pydplib.web.analyses.question_form.offers import Offer
 from pydplib.web.design.forms import Posted, choice_field
 from pydplib.web.synthetic.offers import Asked
 

@@ -15,7 +15,7 @@ from pydplib.release import Price, Session
 from pydplib.synthesis import SyntheticTable
 from pydplib.synthesis.purchase import ExpectedNoise, design
 from pydplib.synthesis.table import MECHANISM
-from pydplib.web.analyses.sessions import open_session
+from pydplib.web.analyses.payments.sessions import open_session
 from pydplib.web.design.values import epsilon_left
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project

@@ -14,7 +14,7 @@ from pydplib.errors import DataError
 from pydplib.policy import OWNER
 from pydplib.schema import Schema
 from pydplib.synthesis import DisclosureReport, SyntheticTable, disclosure_report
-from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.analyses.payments.sessions import recipient_of
 from pydplib.web.auditlog.log import record
 from pydplib.web.intake.pinned import select_rows
 from pydplib.web.ledger.database import DatabaseLedger

@@ -18,8 +18,7 @@ from pydplib.schema import Schema
 from pydplib.synthesis import SyntheticTable
 from pydplib.synthesis.purchase import buy_synthetic, design, key_of, pay_synthetic
 from pydplib.web import hooks, jobs
-from pydplib.web.analyses.offers import titles_of
-from pydplib.web.analyses.purchases import (
+from pydplib.web.analyses.payments.purchases import (
     TooManyQuestionsError,
     check_agreed,
     data_words,
@@ -27,8 +26,9 @@ from pydplib.web.analyses.purchases import (
     noting_refusals,
     stored_payload,
 )
-from pydplib.web.analyses.receipt_keys import check_can_sign, sign
-from pydplib.web.analyses.sessions import open_session
+from pydplib.web.analyses.payments.sessions import open_session
+from pydplib.web.analyses.question_form.offers import titles_of
+from pydplib.web.analyses.receipts.keys import check_can_sign, sign
 from pydplib.web.auditlog.lines import has_line
 from pydplib.web.auditlog.log import recorded
 from pydplib.web.intake.models import Snapshot

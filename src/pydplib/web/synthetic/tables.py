@@ -21,9 +21,9 @@ from pydplib.release import Count, Mean
 from pydplib.schema import Schema
 from pydplib.synthesis import PopulationIntervals, SyntheticTable
 from pydplib.web import hooks
-from pydplib.web.analyses.purchases import stored_payload
-from pydplib.web.analyses.sessions import recipient_of
-from pydplib.web.analyses.trials import TrialTable
+from pydplib.web.analyses.payments.purchases import stored_payload
+from pydplib.web.analyses.payments.sessions import recipient_of
+from pydplib.web.analyses.question_form.trials import TrialTable
 from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project

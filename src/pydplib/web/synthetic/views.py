@@ -15,8 +15,8 @@ from pydplib.budget.units import NANO, show_nano
 from pydplib.errors import BudgetError, PolicyError, PydplibError, QuestionError
 from pydplib.receipt import Receipt
 from pydplib.schema import Schema
-from pydplib.web.analyses.budgets import recipient_names
-from pydplib.web.analyses.offers import offer_for, titles_of
+from pydplib.web.analyses.payments.budgets import recipient_names
+from pydplib.web.analyses.question_form.offers import offer_for, titles_of
 from pydplib.web.analyses.views_ask import more_url
 from pydplib.web.auditlog.log import record
 from pydplib.web.people.permissions import SignedInRequest, signed_in

@@ -14,13 +14,13 @@ from pydplib.errors import PolicyError
 from pydplib.release import Question
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses import shared_answers
-from pydplib.web.analyses.budgets import recipient_names
-from pydplib.web.analyses.joint_purchases import ask_all, bought_tables, quote_all
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.offers import offer_for
-from pydplib.web.analyses.prices import quote
-from pydplib.web.analyses.purchases import answer_bytes, ask
-from pydplib.web.analyses.questions import check_cells
+from pydplib.web.analyses.payments.budgets import recipient_names
+from pydplib.web.analyses.payments.joint_purchases import ask_all, bought_tables, quote_all
+from pydplib.web.analyses.payments.prices import quote
+from pydplib.web.analyses.payments.purchases import answer_bytes, ask
+from pydplib.web.analyses.question_form.offers import offer_for
+from pydplib.web.analyses.question_form.questions import check_cells
 from pydplib.web.analyses.visibility import check_concerns, check_see, is_own, payer_for, visible
 from pydplib.web.api.permissions import entry
 from pydplib.web.api.questions import (

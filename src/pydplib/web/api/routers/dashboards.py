@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from pydplib.budget.units import NANO
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.purchases import answer_bytes
+from pydplib.web.analyses.payments.purchases import answer_bytes
 from pydplib.web.analyses.shared_answers import receive
 from pydplib.web.analyses.visibility import decision_for
 from pydplib.web.api.permissions import entry

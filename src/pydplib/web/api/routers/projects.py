@@ -8,9 +8,9 @@ from ninja import Router
 
 from pydplib.budget.rules import remaining
 from pydplib.errors import PolicyError
-from pydplib.web.analyses.budgets import limit_for, recipient_names
-from pydplib.web.analyses.offers import offer_for
-from pydplib.web.analyses.sessions import open_session
+from pydplib.web.analyses.payments.budgets import limit_for, recipient_names
+from pydplib.web.analyses.payments.sessions import open_session
+from pydplib.web.analyses.question_form.offers import offer_for
 from pydplib.web.api.permissions import TokenRequest, entry
 from pydplib.web.api.values import (
     Account,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Router
 
-from pydplib.web.analyses.public_receipts import receipt_of
-from pydplib.web.analyses.receipt_keys import published_keys
+from pydplib.web.analyses.receipts.keys import published_keys
+from pydplib.web.analyses.receipts.published import receipt_of
 from pydplib.web.api.permissions import open_to_all
 from pydplib.web.api.values import KeyOut, KeysOut, ReceiptOut, answers, reply
 

@@ -8,9 +8,9 @@ from django.http import Http404, HttpResponse
 from ninja import Router
 from pydantic import BaseModel
 
-from pydplib.release.formats import TABLE_FORMATS, table_of
+from pydplib.release.results.formats import TABLE_FORMATS, table_of
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.purchases import release_of
+from pydplib.web.analyses.payments.purchases import release_of
 from pydplib.web.analyses.visibility import check_see, received
 from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import answers, reply

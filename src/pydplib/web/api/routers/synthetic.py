@@ -11,7 +11,7 @@ from ninja import Router
 from pydantic import BaseModel, Field
 
 from pydplib.errors import PolicyError, QuestionError, did_you_mean
-from pydplib.web.analyses.offers import offer_for
+from pydplib.web.analyses.question_form.offers import offer_for
 from pydplib.web.api.permissions import entry
 from pydplib.web.api.questions import Name, Strict
 from pydplib.web.api.values import PriceOut, ReceiptOut, answers, reply

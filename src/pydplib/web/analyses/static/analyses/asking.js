@@ -8,7 +8,11 @@
 
   const address = (form) => `${form.getAttribute("action")}?${new URLSearchParams(new FormData(form))}`;
 
+  // By its words: what the reader opened stays open when the server's form takes the place of this one.
+  const opened = () => [...document.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent);
+
   const put = (form, page) => {
+    const open = new Set(opened());
     const focused = document.activeElement && document.activeElement.id;
     const title = document.getElementById("id_title")?.value;
     const price = document.getElementById("price");
@@ -17,6 +21,7 @@
     if (whole) form.replaceWith(page.querySelector("form.asking"));
     else document.getElementById("worth").replaceChildren(...page.getElementById("worth").childNodes);
     whole = false;
+    document.querySelectorAll("details > summary").forEach((summary) => { if (open.has(summary.textContent)) summary.parentElement.open = true; });
     const again = document.getElementById("id_title");
     if (again && title) again.value = title;
     if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus();

@@ -1,0 +1,1 @@
+"""Polars: the same rules as the SQL, in expressions of its own."""

@@ -1,0 +1,1 @@
+"""Payments: prices, sessions, purchases, and what is left of a budget."""
