@@ -72,7 +72,9 @@ def chosen_each(rows: pa.Table, runs: int) -> np.ndarray:
     with dp.load(rows, schema()) as table:
         purchase = Facts.of(dp.Quantiles("age", by="prostatitis"), table.schema).at(1.0)
         noise: Any = purchase.noise
-        choice = QuantileNoise(noise.rows, noise.per_row, noise.shares, noise.points, noise.epsilon)
+        choice = QuantileNoise(
+            rows=noise.rows, per_row=noise.per_row, shares=noise.shares, points=noise.points, epsilon=noise.epsilon
+        )
         cells, low = table.aggregate(purchase.plan)[0], purchase.plan.measures[0].first_cell
         return np.array([choice.apply(cells).values[: len(GROUPS)] + low for _ in range(runs)])
 

@@ -3,7 +3,7 @@
     python scripts/house.py                 of src
     python scripts/house.py OTHER/src       of another source folder, such as an older commit's
     python scripts/house.py --json          for machines
-    python scripts/house.py --list late     the places behind a number: cycles, twice, late, kinds, small
+    python scripts/house.py --list late     the places behind a number: cycles, twice, late, kinds, small, positional
 
 Only ``ast`` and ``tokenize`` read the source; nothing is imported but, in a process of its own, ``pydplib`` itself for
 its public names. Folders called ``migrations`` are left out everywhere: Django writes them.
@@ -40,6 +40,9 @@ isinstance over column kinds
     another class of ``schema/columns`` below ``Column``, outside the kinds' home (``schema`` and ``_column_kinds``):
     calls of ``isinstance`` and ``issubclass`` that name one or a constant made of some, ``type(x) is Kind``, and class
     patterns of ``match``. A call that names three kinds is one.
+constructors with more than 4 positional arguments
+    Classes at the top of a module whose ``__init__``, written or made by ``dataclass``, takes more than four arguments
+    without their names. Fields of base classes that are dataclasses of ours count. ``*args`` is none.
 public names
     The length of ``pydplib.__all__``.
 
@@ -70,6 +73,7 @@ from typing import Literal, TypeAlias
 ROOT = Path(__file__).parents[1]
 OURS = "pydplib"
 SMALL = 60
+POSITIONAL = 4
 KINDS = frozenset({"Number", "Integer", "Category", "Flag", "Date", "Text"})
 HOMES = (f"{OURS}.schema", f"{OURS}._column_kinds")
 """Where column kinds are defined; below these a test of a kind is at home."""
@@ -266,6 +270,21 @@ class House:
             for line in kind_tests(module.tree, kinds)
         ]
 
+    def long_constructors(self) -> list[str]:
+        """Return the classes whose constructor takes too many arguments by position, with how many."""
+        classes = {
+            node.name: node
+            for module in self.modules.values()
+            for node in module.tree.body
+            if isinstance(node, ast.ClassDef)
+        }
+        return [
+            f"{module.name}.{node.name}: {many}"
+            for module in self.modules.values()
+            for node in module.tree.body
+            if isinstance(node, ast.ClassDef) and (many := positional(node, classes)) > POSITIONAL
+        ]
+
     def kinds(self) -> frozenset[str]:
         """Return the names of the column kinds: the first six, and classes made from a kind or from ``Column``."""
         classes = [
@@ -280,6 +299,65 @@ class House:
                 node.name for node in classes if {getattr(base, "id", "") for base in node.bases} & (found | {"Column"})
             }
         return frozenset(found)
+
+
+def positional(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> int:
+    r"""Return how many arguments a class's constructor takes by position.
+
+    Args:
+        node: The class.
+        classes: Name -> class, to look up its bases.
+
+    Examples:
+        >>> code = "@dataclass\nclass A:\n    a: int\n    b: int = 0\n    _: KW_ONLY\n    c: int = 0"
+        >>> positional(ast.parse(code).body[0], {})
+        2
+    """
+    written = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"]
+    if written:
+        return len(written[0].args.posonlyargs) + len(written[0].args.args) - 1
+    bases = [classes[name] for base in node.bases if (name := _last_name(base)) in classes and name != node.name]
+    if not any(_last_name(decorator) == "dataclass" for decorator in node.decorator_list):
+        return positional(bases[0], classes) if bases else 0
+    return len(_fields(node, classes))
+
+
+def _fields(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> dict[str, None]:
+    """Return the fields of a dataclass that are arguments by position."""
+    found: dict[str, None] = {}
+    for base in reversed(node.bases):
+        if (name := _last_name(base)) in classes and name != node.name:
+            found |= _fields(classes[name], classes)
+    made = [decorator for decorator in node.decorator_list if _last_name(decorator) == "dataclass"]
+    if not made or _says(made[0], "kw_only", True):
+        return found
+    for part in node.body:
+        if not isinstance(part, ast.AnnAssign) or not isinstance(part.target, ast.Name):
+            continue
+        if _last_name(part.annotation) == "KW_ONLY":
+            break
+        if (
+            _last_name(part.annotation) == "ClassVar"
+            or _says(part.value, "init", False)
+            or _says(part.value, "kw_only", True)
+        ):
+            continue
+        found[part.target.id] = None
+    return found
+
+
+def _says(node: ast.expr | None, name: str, value: bool) -> bool:
+    """Return whether a call has an argument of this name and value."""
+    given = node.keywords if isinstance(node, ast.Call) else []
+    return any(each.arg == name and getattr(each.value, "value", None) is value for each in given)
+
+
+def _last_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Call):
+        return _last_name(node.func)
+    if isinstance(node, ast.Subscript):
+        return _last_name(node.value)
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def kind_tests(tree: ast.Module, kinds: frozenset[str] = KINDS) -> list[int]:
@@ -415,6 +493,7 @@ def measure(folder: Path) -> dict[str, int]:
         "late imports outside the CLI": sum(not place.startswith(f"{OURS}.cli.") for place in house.late_imports()),
         "Any in web": house.any_in_web(),
         "isinstance over column kinds": len(house.kind_tests()),
+        f"constructors with more than {POSITIONAL} positional arguments": len(house.long_constructors()),
         "public names": public_names(folder),
     }
 
@@ -430,6 +509,8 @@ def places(folder: Path, what: str) -> list[str]:
         return house.late_imports()
     if what == "kinds":
         return house.kind_tests()
+    if what == "positional":
+        return house.long_constructors()
     return [f"{module.name}: {module.lines}" for module in house.modules.values() if module.lines < SMALL]
 
 
@@ -438,7 +519,8 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=re.split(r"\n\s*\n", __doc__ or "")[0])
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "src", help="the source folder (src)")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--list", choices=("cycles", "twice", "late", "kinds", "small"), help="print places instead")
+    lists = ("cycles", "twice", "late", "kinds", "small", "positional")
+    parser.add_argument("--list", choices=lists, help="print places instead")
     asked = parser.parse_args(arguments)
     if asked.list:
         print(*places(asked.folder, asked.list), sep="\n")

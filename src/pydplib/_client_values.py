@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 _BUSY = ("waiting", "running")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectEntry:
     """A project in a list."""
 
@@ -28,7 +28,7 @@ class ProjectEntry:
     is_synthetic: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysisEntry:
     """An analysis in a list."""
 
@@ -42,7 +42,7 @@ class AnalysisEntry:
     release_key: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExportEntry:
     """An anonymized table on the platform.
 
@@ -88,7 +88,7 @@ class Download:
     certificate: Mapping[str, Any] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recipient:
     """What an organisation was given, or an audience could get with its whole budget, and what that allows at most.
 
@@ -115,7 +115,7 @@ class Recipient:
     synthetic: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticEntry:
     """A synthetic table on the platform.
 
@@ -185,7 +185,7 @@ class SyntheticPrice:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttackReport:
     """A run of attacks on behalf of a recipient: how far it is, or what it found. It holds no value of any field.
 

@@ -379,7 +379,9 @@ class Project:
         Give at most one of ``epsilon``, ``noise_factor`` and ``margin``; with none, the noise factor is your role's.
         ``table`` names one of ``data_tables``, such as ``"lesion"`` or ``"follow_up"``; by default a row is a report.
         """
-        body = _body(question, Accuracy(epsilon, margin, noise_factor, confidence=confidence))
+        body = _body(
+            question, Accuracy(epsilon=epsilon, margin=margin, noise_factor=noise_factor, confidence=confidence)
+        )
         body |= {"table": table} if table else {}
         return read_price(self._client._post("projects", self.key, "price", body=body))
 
@@ -413,9 +415,9 @@ class Project:
                 spent.
             PolicyError: The policy does not allow it.
         """
-        body = _body(question, Accuracy(epsilon, margin, noise_factor, confidence=confidence)) | (
-            {} if at_most is None else {"at_most": at_most}
-        )
+        body = _body(
+            question, Accuracy(epsilon=epsilon, margin=margin, noise_factor=noise_factor, confidence=confidence)
+        ) | ({} if at_most is None else {"at_most": at_most})
         body |= {"table": table} if table else {}
         return read_release(self._client._post("projects", self.key, "analyses", body=body)["release"])
 

@@ -30,7 +30,7 @@ NAME_UNCHECKED = "Signed by this server; the issuer's name was not checked then.
 """What a good receipt of the old format shows."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Receipt(Shown):
     """What a hospital signs about one release. It holds no value of the release, only a hash of it.
 
@@ -52,7 +52,10 @@ class Receipt(Shown):
 
     Examples:
         >>> key = new_signing_key()
-        >>> receipt = Receipt("ab" * 32, "cd" * 32, "ef" * 32, "laplace", "0.2", "0", "Pure", "2018-12").signed(key)
+        >>> receipt = Receipt(
+        ...     release="ab" * 32, payload_hash="cd" * 32, question_hash="ef" * 32, mechanism="laplace",
+        ...     epsilon="0.2", delta="0", guarantee="Pure", data="2018-12",
+        ... ).signed(key)
         >>> receipt.verify([key.public_key()]).release[:4]
         'abab'
     """

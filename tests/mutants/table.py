@@ -160,7 +160,7 @@ MUTANTS = (
            "self.rows * self.per_row", "self.per_row", _WORST,
            "a person with several rows moves a count further than the noise covers"),
     Mutant("sum by the upper bound alone", "pydplib.release.statistics.sum.Sum.noise",
-           "total.largest, total.step", "max(total.whole_bounds[1], 1), total.step", _SIZES + "::" + _MOVES + "[sum]",
+           "largest=total.largest", "largest=max(total.whole_bounds[1], 1)", _SIZES + "::" + _MOVES + "[sum]",
            "a person far below zero moves a sum further than claimed"),
     Mutant("mean without half of its noise", "pydplib.release.statistics.mean.MeanNoise.scale",
            "return self.sensitivity / self.epsilon", "return self.sensitivity / self.epsilon / 2", _WORST,

@@ -22,7 +22,7 @@ N = 200_000
 
 def means(rows: list[int], top: int = 1000) -> np.ndarray:
     """N releases of the mean of a few rows: the noise of ``MeanNoise`` and its ratio, without the intervals."""
-    noise = MeanNoise(1, 1, top, 0.0, 1.0, Fraction(1))
+    noise = MeanNoise(rows=1, per_row=1, top=top, low=0.0, high=1.0, epsilon=Fraction(1))
     above = np.full(N, sum(rows), dtype=np.int64)
     exact = np.stack([above, len(rows) * top - above])
     both = add_laplace(exact, noise.scale, sensitivity=noise.sensitivity).astype(float)
@@ -60,7 +60,9 @@ def test_audit_of_a_ratio_keeps_epsilon_one(auditor):
 
 def test_audit_of_a_variance_keeps_epsilon_one(auditor):
     half = 100
-    noise = VarianceNoise(1, 1, half**2, half, 1 / half**2, 1 / half, 1.0, Fraction(1))
+    noise = VarianceNoise(
+        rows=1, per_row=1, top=half**2, half=half, square_step=1 / half**2, step=1 / half, most=1.0, epsilon=Fraction(1)
+    )
     runs = 4000
 
     def released(values: list[int]) -> np.ndarray:
@@ -76,7 +78,7 @@ def test_audit_of_a_median_keeps_epsilon_one(auditor):
     counts = np.array([3, 0, 0, 0, 3], dtype=np.int64)
 
     def picks(cells: np.ndarray, epsilon: float) -> np.ndarray:
-        noise = QuantileNoise(1, 1, (Fraction(1, 2),), 5, Fraction(epsilon))
+        noise = QuantileNoise(rows=1, per_row=1, shares=(Fraction(1, 2),), points=5, epsilon=Fraction(epsilon))
         return noise.apply(np.tile(cells, (runs, 1))).values[:, 0].astype(float)
 
     moved = counts + np.array([0, 0, 0, 0, 1])
@@ -93,7 +95,9 @@ def test_audit_of_quantiles_of_groups_keeps_epsilon_one(auditor):
     moved[1, 3] = 3  # one person with the most rows, all in one cell
 
     def released(cells: np.ndarray, epsilon: int) -> np.ndarray:
-        noise = BinnedQuantileNoise(3, 1, (Fraction(1, 2),), 4, 2, Fraction(epsilon))
+        noise = BinnedQuantileNoise(
+            rows=3, per_row=1, shares=(Fraction(1, 2),), points=4, width=2, epsilon=Fraction(epsilon)
+        )
         found = [noise.apply(cells) for _ in range(runs)]
         # What leaves of the second group: where its median lies, and how many rows it has.
         return np.array([100 * one.values[1, 0] + min(float(one.sizes[1]), 50) for one in found])
@@ -122,7 +126,16 @@ def test_audit_of_a_deviation_keeps_epsilon_one(auditor):
     half, runs = 100, 4000
 
     def released(values: list[int], epsilon: int = 1) -> np.ndarray:
-        noise = DeviationNoise(1, 1, half**2, half, 1 / half**2, 1 / half, 1.0, Fraction(epsilon))
+        noise = DeviationNoise(
+            rows=1,
+            per_row=1,
+            top=half**2,
+            half=half,
+            square_step=1 / half**2,
+            step=1 / half,
+            most=1.0,
+            epsilon=Fraction(epsilon),
+        )
         squares, ones = sum(v * v for v in values), np.ones(runs, dtype=np.int64)
         found = noise.apply(squares * ones, (len(values) * half**2 - squares) * ones, sum(values) * ones)
         return 100 * np.round(found.values, 2) + np.minimum(found.sizes, 50)

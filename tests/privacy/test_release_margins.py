@@ -52,7 +52,7 @@ def covers(low: np.ndarray, high: np.ndarray, truth: float) -> float:
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.5, 0.93])
 @pytest.mark.parametrize("size", [60, 920])
 def test_interval_of_a_mean_covers_as_often_as_it_says(share, size):
-    noise = MeanNoise(1, 1, 2**20, 18.0, 100.0, Fraction(1))
+    noise = MeanNoise(rows=1, per_row=1, top=2**20, low=18.0, high=100.0, epsilon=Fraction(1))
     above = np.full(RUNS, round(share * size * noise.top), dtype=np.int64)
     with seeded(920):
         noisy = noise.apply(above, size * noise.top - above)
@@ -66,7 +66,9 @@ def released_variances(values: np.ndarray, epsilon: Fraction, runs: int = RUNS) 
     """Values in -1 .. 1; returns seeded releases and the truth."""
     steps = np.round(values * HALF).astype(np.int64)
     squares, total = int((steps * steps).sum()), int(steps.sum())
-    noise = VarianceNoise(1, 1, HALF**2, HALF, 1 / HALF**2, 1 / HALF, 1.0, epsilon)
+    noise = VarianceNoise(
+        rows=1, per_row=1, top=HALF**2, half=HALF, square_step=1 / HALF**2, step=1 / HALF, most=1.0, epsilon=epsilon
+    )
     sums = squares, len(values) * HALF**2 - squares, total
     with seeded(len(values)):
         found = noise.apply(*(np.full(runs, number, dtype=np.int64) for number in sums))
@@ -111,7 +113,7 @@ def test_interval_of_a_variance_planted_wrong_width_is_rejected(factor):
 
 
 def test_interval_of_a_mean_with_a_planted_half_scale_is_rejected():
-    noise = MeanNoise(1, 1, 2**20, 18.0, 100.0, Fraction(1))
+    noise = MeanNoise(rows=1, per_row=1, top=2**20, low=18.0, high=100.0, epsilon=Fraction(1))
     above = np.full(RUNS, 460 * noise.top, dtype=np.int64)
     with seeded(920):
         noisy = noise.apply(above, above)
@@ -121,7 +123,7 @@ def test_interval_of_a_mean_with_a_planted_half_scale_is_rejected():
 
 def test_rank_margin_of_a_median_covers():
     counts = np.bincount(np.random.default_rng(3).integers(0, 83, 920), minlength=83).astype(np.int64)
-    noise = QuantileNoise(1, 1, (Fraction(1, 2),), 83, Fraction(1, 4))
+    noise = QuantileNoise(rows=1, per_row=1, shares=(Fraction(1, 2),), points=83, epsilon=Fraction(1, 4))
     picks = noise.apply(np.tile(counts, (400, 1))).values[:, 0]
     upto = np.cumsum(counts)
     off = np.maximum(np.maximum((upto - counts)[picks] - 460, 460 - upto[picks]), 0)
@@ -147,5 +149,5 @@ def test_share_interval_without_a_known_size_is_everything():
 
 
 def test_sum_margin_is_in_the_values_unit():
-    noise = SumNoise(1, 1, 1024, 10 / 1024, 1, Fraction(1))
+    noise = SumNoise(rows=1, per_row=1, largest=1024, step=10 / 1024, cells=1, epsilon=Fraction(1))
     assert noise.margin() == pytest.approx(10 * math.log(20), rel=0.01)

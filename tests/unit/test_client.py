@@ -232,11 +232,29 @@ def test_receipt_of_another_release_is_refused_even_with_its_own_values(server: 
     from pydplib.receipt import Receipt, new_signing_key, public_key_text
 
     key, payload = new_signing_key(), b'{"values": [1]}'
-    receipt = Receipt("ab" * 32, sha256_hex(payload), "ef" * 32, "laplace", "0.2", "0", "Pure", "2018-12").signed(key)
+    receipt = Receipt(
+        release="ab" * 32,
+        payload_hash=sha256_hex(payload),
+        question_hash="ef" * 32,
+        mechanism="laplace",
+        epsilon="0.2",
+        delta="0",
+        guarantee="Pure",
+        data="2018-12",
+    ).signed(key)
     text = receipt.to_json().encode()
     here = server(lambda asked: (200, {}, text if asked.path.endswith("receipt") else payload))
     client = dp.Client(here.url, TOKEN, keys=[public_key_text(key.public_key())])
-    entry = AnalysisEntry("k", "count", "", {}, "dp_high", "Acme", datetime.now(UTC), release_key="ab" * 32)
+    entry = AnalysisEntry(
+        key="k",
+        words="count",
+        title="",
+        question={},
+        label="dp_high",
+        organisation="Acme",
+        made=datetime.now(UTC),
+        release_key="ab" * 32,
+    )
     assert client.receipt(entry) == receipt
     with pytest.raises(ReceiptError, match="of another release"):
         client.receipt(replace(entry, release_key="cd" * 32))

@@ -66,7 +66,16 @@ def results():
         "policy": dp.Policy(),
         "noisy values": noisy,
         "attack": attack.AttackResult.of_tries("x", hits=7, tries=10, baseline=0.5, sentence="S.", target="sex"),
-        "receipt": Receipt("ab" * 32, "cd" * 32, "ef" * 32, "laplace", "0.2", "0", "Pure.", "2018-12"),
+        "receipt": Receipt(
+            release="ab" * 32,
+            payload_hash="cd" * 32,
+            question_hash="ef" * 32,
+            mechanism="laplace",
+            epsilon="0.2",
+            delta="0",
+            guarantee="Pure.",
+            data="2018-12",
+        ),
     }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import sys
 from functools import cache
 from pathlib import Path
@@ -22,6 +24,7 @@ LIMITS = {
     "late imports outside the CLI": 7,
     "Any in web": 174,
     "isinstance over column kinds": 0,
+    "constructors with more than 4 positional arguments": 2,
 }
 """What the source may have at most. A number above its bar is on its way down."""
 
@@ -40,6 +43,7 @@ _LISTS = {
     "class names defined twice": "twice",
     "late imports outside the CLI": "late",
     "isinstance over column kinds": "kinds",
+    "constructors with more than 4 positional arguments": "positional",
 }
 
 
@@ -47,6 +51,47 @@ def test_every_named_exception_is_still_needed() -> None:
     found = house.House.of(ROOT / "src")
     late = {(name, target) for name, all_ in found.imports.items() for target, _, when in all_ if when == "late"}
     assert late >= house.EXCEPTIONS
+
+
+def test_long_constructors_are_those_that_python_sees() -> None:
+    # The two that are left are five numbers in the order of a number line.
+    names = [place.partition(":")[0] for place in house.House.of(ROOT / "src").long_constructors()]
+    assert names == ["pydplib.clinic.intervals.Estimate", "pydplib.plot._series.Box"]
+    for name in names:
+        module, _, of_class = name.rpartition(".")
+        arguments = inspect.signature(getattr(importlib.import_module(module), of_class)).parameters.values()
+        assert sum(argument.kind is argument.POSITIONAL_OR_KEYWORD for argument in arguments) == 5
+
+
+LONG = """
+@dataclass
+class Long:
+    a: int
+    b: int
+    c: ClassVar[int] = 1
+    d: int = field(init=False)
+    e: int = 0
+
+@dataclass(frozen=True)
+class Longer(Long):
+    f: int = 0
+    g: int = 0
+
+@dataclass(kw_only=True)
+class Named(Long):
+    f: int = 0
+
+class Written:
+    def __init__(self, a, b, /, c, d, e, *, f): ...
+
+class Follows(Written): ...
+"""
+
+
+def test_arguments_by_position_are_counted() -> None:
+    classes = {node.name: node for node in ast.parse(LONG).body if isinstance(node, ast.ClassDef)}
+    counted = {name: house.positional(node, classes) for name, node in classes.items()}
+    assert counted == {"Long": 3, "Longer": 5, "Named": 3, "Written": 5, "Follows": 5}
 
 
 def test_a_cycle_is_noticed() -> None:

@@ -241,8 +241,10 @@ def finish(
     before = sizes_before(problem)
     trees = released_hierarchies(task.hierarchies, problem, recoding)
     recipe = Recipe(
-        method, trees, recoding.levels, task.rules, task.sensitive, tuple(task.identifiers),
-        task.insensitive, task.suppression, loss, recoding.stages, recoding.tree, task.person,
+        method=method, hierarchies=trees, levels=recoding.levels, models=task.rules, sensitive=task.sensitive,
+        identifiers=tuple(task.identifiers),
+        insensitive=task.insensitive, suppression=task.suppression, loss=loss, stages=recoding.stages,
+        tree=recoding.tree, person=task.person,
     )  # fmt: skip
     past = problem.history
     notes = list(task.notes)
@@ -362,7 +364,11 @@ def anonymize_relation(
         quasi = names_of(quasi_identifiers, "quasi-identifiers")
         rules, watched = read_rules(sensitive, models)
         roles = ColumnRoles(
-            quasi, watched, names_of(insensitive, "insensitive columns"), read_identifiers(identifiers), person
+            quasi=quasi,
+            watched=watched,
+            kept=names_of(insensitive, "insensitive columns"),
+            hidden=read_identifiers(identifiers),
+            person=person,
         )
         _check(relation, roles, previous)
         try:
@@ -379,7 +385,7 @@ def anonymize_relation(
             numbering = Numbering(own, relation, counts, folder)
             people = None if person is None else People.find(relation, numbering, counts, person)
             problem = SearchProblem(
-                resolved, [c.codes for c in counts.columns], counts.weight, rules, row_limit(suppression, rows),
+                resolved, [c.codes for c in counts.columns], counts.weight, rules, limit=row_limit(suppression, rows),
                 persons=None if people is None else people.persons, reference=reference,
             )  # fmt: skip
             shares = _add_sensitive(problem, relation, counts, roles, people)
@@ -411,8 +417,9 @@ def anonymize_relation(
         risk=RiskChange(risk_of_sizes(sizes_before(problem)), risk_of_sizes(view.size)),
         certificate=certificate,
         recipe=Recipe(
-            method, trees, recoding.levels, rules, watched, tuple(roles.hidden), roles.kept, suppression, loss,
-            recoding.stages, recoding.tree, person,
+            method=method, hierarchies=trees, levels=recoding.levels, models=rules, sensitive=watched,
+            identifiers=tuple(roles.hidden), insensitive=roles.kept, suppression=suppression, loss=loss,
+            stages=recoding.stages, tree=recoding.tree, person=person,
         ),
         search=info,
         method=method,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class Statement(Shown):
     sensitive: str | None
     holds: bool
     value: float
+    _: KW_ONLY
     value_input: float | None = None
     holds_input: bool | None = None
 
@@ -51,7 +52,7 @@ class Statement(Shown):
         return text + ")"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Certificate(Shown):
     """What the output guarantees, measured on the output alone.
 
@@ -64,7 +65,8 @@ class Certificate(Shown):
         counted: What was counted, in words.
 
     Examples:
-        >>> Certificate((Statement("5-anonymity", None, True, 6),), 100, 100, 9, 6, "rows").holds
+        >>> Certificate(statements=(Statement("5-anonymity", None, True, 6),), rows=100, people=100, classes=9, k=6,
+        ...     counted="rows").holds
         True
     """
 
@@ -168,7 +170,9 @@ def certify_view(
 
     statements = [_state(rule, view, measure, cells, population) for rule in rules]
     k = int(view.size.min()) if len(view.size) else 0
-    return Certificate(tuple(statements), view.rows, view.people, view.classes, k, counted)
+    return Certificate(
+        statements=tuple(statements), rows=view.rows, people=view.people, classes=view.classes, k=k, counted=counted
+    )
 
 
 def _state(
@@ -191,4 +195,4 @@ def _state(
     if not model.relative:
         return Statement(name, rule.sensitive if model.needs_sensitive else None, holds, value)
     before, held = model.measured(replace(output, measures=lambda: measure(rule, against_input=True)))
-    return Statement(name, rule.sensitive, holds, value, before, held)
+    return Statement(name, rule.sensitive, holds, value, value_input=before, holds_input=held)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ class History:
     gone: Ints
     key: bytes
     holds_key: bool
+    _: KW_ONLY
     gone_values: dict[str, tuple[Ints, list[bytes], Ints]] = field(default_factory=dict)
     known_values: dict[str, dict[bytes, int]] = field(default_factory=dict)
 
@@ -82,7 +83,7 @@ class History:
                 out &= rule.model.passes(ClassStats(size), None)
                 continue
             histogram, column = self._histogram(problem, classes, lost, rule.sensitive, open_, place)
-            stats = ClassStats(size, {rule.sensitive: histogram}, {rule.sensitive: column})
+            stats = ClassStats(size, histograms={rule.sensitive: histogram}, sensitive={rule.sensitive: column})
             out &= rule.model.passes(stats, rule.sensitive)
         return out
 
@@ -118,7 +119,7 @@ class History:
             for i, level in enumerate(column.tree)
         )
         out = ClassHistogram(start, entry, groups.keys % top, groups.sums(np.concatenate(counts)))
-        return out, Sensitive(name, share, rank, column.ranks + extra, tree)
+        return out, Sensitive(name=name, share=share, rank=rank, ranks=column.ranks + extra, tree=tree)
 
     def _codes(self, name: str, raw: Sequence[bytes], width: int) -> Ints:
         place = dict(self.known_values.get(name, {}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -428,6 +428,7 @@ class KMap(Model):
     bounds = "the chance of picking the right person of the population is at most 1/k"
     monotone = True
     k: int
+    _: KW_ONLY
     population: Any = field(default=None, repr=False, compare=False)
     fraction: float | None = None
     estimator: Literal["zero-truncated", "poisson"] = "zero-truncated"

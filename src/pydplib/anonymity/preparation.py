@@ -32,7 +32,7 @@ from pydplib.schema import Column, Schema
 from pydplib.tables import open_relation
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Task:
     """Everything about one call of ``anonymize``, checked and coded.
 
@@ -209,8 +209,9 @@ def prepare(
         name: dict(zip(coded[name].values, problem.sensitive[name].share.tolist(), strict=True)) for name in watched
     }
     return Task(
-        frame, quasi, hierarchies, rules, watched, hidden, kept, suppression, person, linked, problem, coded,
-        shares, owner, notes,
+        frame=frame, quasi=quasi, hierarchies=hierarchies, rules=rules, sensitive=watched, identifiers=hidden,
+        insensitive=kept, suppression=suppression, person=person, linked=linked, problem=problem, coded=coded,
+        reference=shares, person_of_row=owner, notes=notes,
     )  # fmt: skip
 
 
@@ -276,9 +277,11 @@ def build_problem(
     if owner is not None:
         number = int(owner.max(initial=-1)) + 1
         pairs = group(of_row * max(number, 1) + owner).first
-        persons = Persons(number, of_row[pairs], owner[pairs], of_row, owner, linked)
+        persons = Persons(
+            number=number, owner=of_row[pairs], person=owner[pairs], rows=of_row, row_person=owner, linked=linked
+        )
     problem = SearchProblem(
-        columns, tuples, weight, rules, limit, of_row, persons=persons, history=history, fixed=fixed
+        columns, tuples, weight, rules, limit=limit, of_row=of_row, persons=persons, history=history, fixed=fixed
     )
     for name in watched:
         column = coded[name]

@@ -29,7 +29,7 @@ from pydplib.noise import permutation
 VERSION = 1
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Recipe(Shown):
     """The transformation that was chosen: hierarchies, levels, models. It carries no guarantee by itself.
 
@@ -356,7 +356,14 @@ def _problem(recipe: Recipe, frame: Frame, labels: Labels, rows: Ints) -> Search
 def _as_it_is(name: str, labels: Sequence[Any]) -> Resolved:
     """Return a column with one level: the labels that it has."""
     nothing = np.zeros(len(labels))
-    return Resolved(name, tuple(labels), (np.arange(len(labels)),), (tuple(labels),), (nothing,), (nothing,))
+    return Resolved(
+        name=name,
+        values=tuple(labels),
+        levels=(np.arange(len(labels)),),
+        labels=(tuple(labels),),
+        cost=(nothing,),
+        share=(nothing,),
+    )
 
 
 def _populations(recipe: Recipe, labels: Labels) -> tuple[dict[int, tuple[list[Ints], Ints]], dict[str, list[Any]]]:

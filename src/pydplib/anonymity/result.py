@@ -58,7 +58,7 @@ class Suppression(Shown):
         return f"{100 * self.share:.3g} % of the rows suppressed (limit {100 * self.limit:.3g} %)"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class AnonymizationResult(Shown):
     """The anonymized table and everything its owner has to show for it. The repr shows no rows.
 

@@ -31,7 +31,7 @@ _WIDTH = 16
 _LEAST_KEY = 16
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Trace:
     """Who was released in which class. Private: it stays with the owner, like the table itself.
 
@@ -132,8 +132,8 @@ class Trace:
             raise ParameterError(f"This is not the key with which the trace '{name}' was saved.")
         told = head["told_by"]
         return cls(
-            _rows(people), classes, {column: _rows(cells) for column, cells in values.items()},
-            None if told is None else frozenset(told), known, head["key"] is not None,
+            people=_rows(people), classes=classes, values={column: _rows(cells) for column, cells in values.items()},
+            told_by=None if told is None else frozenset(told), key=known, holds_key=head["key"] is not None,
         )  # fmt: skip
 
 
@@ -250,8 +250,9 @@ class LazyTrace:
                 hashes = hash_values(key, name, task.coded[name].values)
                 values[name] = [hashes[i] for i in task.coded[name].codes.tolist()]
             self._made = Trace(
-                people_of(task.frame, task.person, names, key), np.where(gone, -1, numbers), values,
-                told_by(task.person, names), key, self.holds_key,
+                people=people_of(task.frame, task.person, names, key), classes=np.where(gone, -1, numbers),
+                values=values,
+                told_by=told_by(task.person, names), key=key, holds_key=self.holds_key,
             )  # fmt: skip
         return self._made
 
@@ -266,7 +267,14 @@ class LazyTrace:
         if len(set(made.people)) < len(made.people):
             raise ParameterError("A trace needs one row per person. Summarize each person's rows first.")
         holds = self.holds_key and secret is None
-        return Trace(made.people, made.classes, made.values, made.told_by, made.key, holds)
+        return Trace(
+            people=made.people,
+            classes=made.classes,
+            values=made.values,
+            told_by=made.told_by,
+            key=made.key,
+            holds_key=holds,
+        )
 
 
 def _fresh_key() -> bytes:

@@ -6,7 +6,7 @@ Every attack on a table describes itself by an ``AttackKind`` in its own module;
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -58,6 +58,7 @@ class Shared:
 
     trees: Mapping[str, Any] = field(default_factory=dict)
     people: int = 0
+    _: KW_ONLY
     known: Mapping[str, ColumnCodes] = field(default_factory=dict)
     found: Candidates | None = None
     classes: ReleasedClasses | None = None

@@ -27,7 +27,7 @@ GENESIS = "0" * 64
 HEAD_FORMAT = "pydplib-ledger-head/1"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One row of the ledger.
 

@@ -55,7 +55,7 @@ def _combined(parts: list[Cost], mechanism: str | None, over: Callable[[list[int
     epsilons = [part.nano_epsilon for part in parts if part.nano_epsilon is not None]
     epsilon = over(epsilons) if len(epsilons) == len(parts) else None
     rho = over([part.nano_rho or 0 for part in parts])
-    return Cost(name, relation, epsilon, rho, over([part.atto_delta for part in parts]))
+    return Cost(name, relation, epsilon, rho, atto_delta=over([part.atto_delta for part in parts]))
 
 
 def _same_relation(costs: Iterable[Cost]) -> list[Cost]:

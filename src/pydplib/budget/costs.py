@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Any, get_args
 
@@ -49,6 +49,7 @@ class Cost(Shown):
     relation: Relation
     nano_epsilon: int | None
     nano_rho: int | None
+    _: KW_ONLY
     atto_delta: int = 0
 
     def __post_init__(self) -> None:
@@ -96,7 +97,7 @@ class Cost(Shown):
             epsilon 0.5 and delta 1e-07
         """
         nano = _nano_epsilon(epsilon)
-        return cls(mechanism, relation, nano, rho_of_epsilon(nano), _atto_delta(delta))
+        return cls(mechanism, relation, nano, rho_of_epsilon(nano), atto_delta=_atto_delta(delta))
 
     @classmethod
     def gaussian(

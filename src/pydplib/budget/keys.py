@@ -33,7 +33,7 @@ def sha256_hex(content: str | bytes) -> str:
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseKey:
     """Lineage, snapshot, canonical question, mechanism, parameters and cost: the same key, the same answer.
 

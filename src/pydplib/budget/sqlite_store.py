@@ -156,7 +156,7 @@ class SqliteStore:
     def get_release(self, digest: str) -> StoredRelease | None:
         """Return one release."""
         row = self._db.execute(f"SELECT {_RELEASE} FROM releases WHERE digest = ?", (digest,)).fetchone()  # noqa: S608
-        return None if row is None else StoredRelease(*row)
+        return None if row is None else _release(row)
 
     def add_release(self, release: StoredRelease) -> None:
         """Insert a reserved release."""
@@ -228,13 +228,22 @@ class SqliteStore:
     def releases(self) -> Iterator[StoredRelease]:
         """Return all releases."""
         for row in self._db.execute(f"SELECT {_RELEASE} FROM releases ORDER BY digest"):  # noqa: S608
-            yield StoredRelease(*row)
+            yield _release(row)
 
     def payments(self) -> Iterator[tuple[str, str, int]]:
         """Return all payments."""
         yield from self._db.execute("SELECT digest, recipient, entry FROM payments")
 
 
+def _release(row: tuple[Any, ...]) -> StoredRelease:
+    digest, lineage, snapshot, question, payload, answer = row
+    return StoredRelease(
+        digest=digest, lineage=lineage, snapshot=snapshot, question=question, payload=payload, answer=answer
+    )
+
+
 def _account(row: tuple[Any, ...]) -> Account:
     lineage, recipient, relation, version, *state = row
-    return Account(lineage, recipient or None, relation, State(*state), version)
+    return Account(
+        lineage=lineage, recipient=recipient or None, relation=relation, state=State(*state), version=version
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Protocol
 
 from pydplib.budget.chain import Entry
@@ -27,6 +27,7 @@ class Account:
     recipient: str | None
     relation: Relation
     state: State
+    _: KW_ONLY
     version: int = 0
 
     def is_of(self, lineage: str | None, recipient: str | None) -> bool:
@@ -38,7 +39,7 @@ class Account:
         return {"limit": limit.to_dict(), "spent": self.state.to_dict(), "version": self.version}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRelease:
     """A release in the cache.
 

@@ -133,7 +133,7 @@ class StoreLedger(ABC):
                 asked=str(wanted),
             )
         check_unopened(store, lineage, recipient, wanted.relation)
-        account = Account(lineage, recipient, wanted.relation, State())
+        account = Account(lineage=lineage, recipient=recipient, relation=wanted.relation, state=State())
         store.add_account(account)
         workflow.append(
             store,

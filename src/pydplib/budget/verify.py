@@ -134,7 +134,7 @@ def verify_store(store: Store, *, ledger: str, head: Head | None = None) -> Head
     return Head(ledger, len(entries), last)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Replayed:
     """What the tables must hold, as the entries tell it."""
 
@@ -180,7 +180,7 @@ class _Replayed:
 
     def _check_sums(self, entry: Entry, names: list[AccountName]) -> None:
         """What an entry says about the budgets that it changed is what all entries up to it add up to."""
-        accounts = [(Account(*n, self.states[n], self.versions[n]), self.limits[n]) for n in names]
+        accounts = [(Account(*n, self.states[n], version=self.versions[n]), self.limits[n]) for n in names]
         told = entry.details.get("sums", sums_of(accounts))
         for account, limit in accounts:
             sums = told.get(_side(account.recipient), {})

@@ -27,7 +27,7 @@ from pydplib.errors import BudgetError, LedgerError, ParameterError
 ReservationState: TypeAlias = Literal["new", "pending", "done"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KnownRelease:
     """A release that is in the ledger, as its key: what one more payment for it needs.
 
@@ -51,7 +51,7 @@ class KnownRelease:
         return sha256_hex(self.question_json)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
     """A paid right to one answer.
 
@@ -76,7 +76,7 @@ class Reservation:
     payload: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
     """A refusal and whose account gave it; ``recipient`` none means the lineage's.
 
@@ -97,7 +97,13 @@ def find(store: Store, key: ReleaseKey, *, recipient: str, role: str) -> Reserva
     if release is None or paid is None:
         return None
     payload = read_payload(store, release)
-    return None if payload is None else Reservation("done", key.digest, recipient, role, paid, False, payload)
+    return (
+        None
+        if payload is None
+        else Reservation(
+            state="done", digest=key.digest, recipient=recipient, role=role, entry=paid, charged=False, payload=payload
+        )
+    )
 
 
 def reserve(
@@ -114,10 +120,12 @@ def reserve(
             return outcome
         paid = outcome
     if release is None:
-        return Reservation("new", digest, recipient, role, paid, charged)
+        return Reservation(state="new", digest=digest, recipient=recipient, role=role, entry=paid, charged=charged)
     payload = read_payload(store, release)
     state: ReservationState = "pending" if payload is None else "done"
-    return Reservation(state, digest, recipient, role, paid, charged, payload)
+    return Reservation(
+        state=state, digest=digest, recipient=recipient, role=role, entry=paid, charged=charged, payload=payload
+    )
 
 
 def _charge(
@@ -138,7 +146,14 @@ def _charge(
     for payer in [recipient] if release is not None else [recipient, None]:
         account = store.get_account(key.lineage, payer, key.cost.relation)
         if account is None:
-            return _refuse(store, Refused(key.lineage, payer, None, key.cost), key, recipient, role, time)
+            return _refuse(
+                store,
+                Refused(lineage=key.lineage, recipient=payer, refusal=None, cost=key.cost),
+                key,
+                recipient,
+                role,
+                time,
+            )
         last = check_sums(store, account)
         limit = limits.for_payer(payer) or last
         if limit.relation != key.cost.relation:
@@ -149,7 +164,14 @@ def _charge(
         after = pay(account.state, key.cost, limit)
         if isinstance(after, Refusal):
             lowered = can_pay(account.state, key.cost, last)
-            return _refuse(store, Refused(key.lineage, payer, after, key.cost, lowered), key, recipient, role, time)
+            return _refuse(
+                store,
+                Refused(lineage=key.lineage, recipient=payer, refusal=after, cost=key.cost, today=lowered),
+                key,
+                recipient,
+                role,
+                time,
+            )
         debited.append((replace(account, state=after, version=account.version + 1), limit))
     for account, _ in debited:
         save(store, account)
@@ -158,7 +180,9 @@ def _charge(
     number = append(store, kind, key.lineage, time, recipient=recipient, role=role, key=key, details=told)
     digest = key.digest
     if release is None:
-        store.add_release(StoredRelease(digest, key.lineage, key.snapshot, key.question_json))
+        store.add_release(
+            StoredRelease(digest=digest, lineage=key.lineage, snapshot=key.snapshot, question=key.question_json)
+        )
     store.add_payment(digest, recipient, number)
     return number
 

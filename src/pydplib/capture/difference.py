@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal
 
 from pydplib.capture.model import LABELS, Group, Item, Option, Question
@@ -28,12 +28,13 @@ class Change:
             or are less protected.
 
     Examples:
-        >>> print(Change("changed", "age", "low", "18", "40", breaking=True))
+        >>> print(Change("changed", "age", what="low", old="18", new="40", breaking=True))
         changed 'age', low: 18 -> 40 (breaking)
     """
 
     kind: Literal["added", "removed", "moved", "changed"]
     item: str
+    _: KW_ONLY
     what: str = ""
     old: str = ""
     new: str = ""
@@ -133,7 +134,7 @@ def _out_of_order(kept: list[str], order: dict[str, int]) -> set[str]:
 
 def _compare_items(name: str, old: Item, new: Item) -> Iterator[Change]:
     if old.kind != new.kind:
-        yield Change("changed", name, "kind", _kind(old), _kind(new), breaking=True)
+        yield Change("changed", name, what="kind", old=_kind(old), new=_kind(new), breaking=True)
         return
     yield from _compare_fields(name, old, new, skip=("items", "id", "kind", "options"))
     if isinstance(old, Question) and isinstance(new, Question):
@@ -145,19 +146,21 @@ def _compare_options(name: str, old: Question, new: Question) -> Iterator[Change
     after = {option.value: option for option in new.options}
     for value, option in after.items():
         if value not in before:
-            yield Change("changed", name, "options", "", f"'{option.text}' added")
+            yield Change("changed", name, what="options", old="", new=f"'{option.text}' added")
         elif before[value] != option:
             for spec in fields(Option):
                 was, now = getattr(before[value], spec.name), getattr(option, spec.name)
                 if was != now:
-                    yield Change("changed", name, f"option '{value}', {spec.name}", _show(was), _show(now))
+                    yield Change("changed", name, what=f"option '{value}', {spec.name}", old=_show(was), new=_show(now))
     for value, option in before.items():
         if value not in after:
-            yield Change("changed", name, "options", f"'{option.text}'", "removed", breaking=True)
+            yield Change("changed", name, what="options", old=f"'{option.text}'", new="removed", breaking=True)
     kept_old = [value for value in before if value in after]
     kept_new = [value for value in after if value in before]
     if kept_old != kept_new:
-        yield Change("changed", name, "order of options", _show(kept_old), _show(kept_new), breaking=new.ordered)
+        yield Change(
+            "changed", name, what="order of options", old=_show(kept_old), new=_show(kept_new), breaking=new.ordered
+        )
 
 
 def _compare_fields(name: str, old: Any, new: Any, *, skip: tuple[str, ...]) -> Iterator[Change]:
@@ -166,7 +169,14 @@ def _compare_fields(name: str, old: Any, new: Any, *, skip: tuple[str, ...]) -> 
             continue
         was, now = getattr(old, spec.name), getattr(new, spec.name)
         if was != now:
-            yield Change("changed", name, spec.name, _show(was), _show(now), _is_breaking(spec.name, was, now))
+            yield Change(
+                "changed",
+                name,
+                what=spec.name,
+                old=_show(was),
+                new=_show(now),
+                breaking=_is_breaking(spec.name, was, now),
+            )
 
 
 def _is_breaking(what: str, old: Any, new: Any) -> bool:

@@ -311,7 +311,7 @@ class Walk:
 
     def add(self, code: str, item: str, message: str, path: Path, *, warning: bool = False) -> None:
         """Note a problem."""
-        self.problems.append(Problem(code, item, message, path, "warning" if warning else "error"))
+        self.problems.append(Problem(code, item, message, path, severity="warning" if warning else "error"))
 
     def walk_level(
         self, nodes: tuple[Node, ...], raw: Mapping[str, Any], path: Path, loops: tuple[str, ...], scope: Scope

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -34,6 +34,7 @@ class Parameter:
 
     name: str
     kinds: frozenset[str]
+    _: KW_ONLY
     optional: bool = False
     values: frozenset[str] = frozenset()
     many: bool = False
@@ -45,6 +46,7 @@ class Function:
 
     name: str
     summary: str
+    _: KW_ONLY
     parameters: tuple[Parameter, ...]
     result: frozenset[str]
     call: Callable[..., Any]
@@ -73,7 +75,7 @@ def _significant(gleason: int | None, volumes: Sequence[float], extensions: Sequ
 
 
 def _one(name: str, *kinds: str, optional: bool = False, values: Sequence[str] = ()) -> Parameter:
-    return Parameter(name, frozenset(kinds), optional, frozenset(values))
+    return Parameter(name, frozenset(kinds), optional=optional, values=frozenset(values))
 
 
 _ALL_NUMBERS = (Parameter("numbers", NUMBERS, many=True),)
@@ -84,103 +86,121 @@ _DECIMAL = frozenset({"decimal"})
 _FLAG = frozenset({"boolean"})
 
 _ALL = (
-    Function("sum", "Adds all answers.", _ALL_NUMBERS, NUMBERS, sum),
-    Function("mean", "Mean of all answers.", _ALL_NUMBERS, _DECIMAL, lambda values: math.fsum(values) / len(values)),
-    Function("minimum", "Smallest of all answers.", _ALL_NUMBERS, NUMBERS, min),
-    Function("maximum", "Largest of all answers.", _ALL_NUMBERS, NUMBERS, max),
+    Function("sum", "Adds all answers.", parameters=_ALL_NUMBERS, result=NUMBERS, call=sum),
+    Function(
+        "mean",
+        "Mean of all answers.",
+        parameters=_ALL_NUMBERS,
+        result=_DECIMAL,
+        call=lambda values: math.fsum(values) / len(values),
+    ),
+    Function("minimum", "Smallest of all answers.", parameters=_ALL_NUMBERS, result=NUMBERS, call=min),
+    Function("maximum", "Largest of all answers.", parameters=_ALL_NUMBERS, result=NUMBERS, call=max),
     Function(
         "difference",
         "First minus second.",
-        _TWO_NUMBERS,
-        NUMBERS,
-        lambda first, second: first - second,
+        parameters=_TWO_NUMBERS,
+        result=NUMBERS,
+        call=lambda first, second: first - second,
     ),
     Function(
         "product",
         "First times second.",
-        _TWO_NUMBERS,
-        NUMBERS,
-        lambda first, second: first * second,
+        parameters=_TWO_NUMBERS,
+        result=NUMBERS,
+        call=lambda first, second: first * second,
     ),
     Function(
         "ratio",
         "First divided by second; nothing if the second is 0.",
-        _TWO_NUMBERS,
-        _DECIMAL,
-        lambda first, second: first / second if second else None,
+        parameters=_TWO_NUMBERS,
+        result=_DECIMAL,
+        call=lambda first, second: first / second if second else None,
     ),
-    Function("count", "Number of repetitions of a group.", (_one("group", "group"),), NUMBERS, lambda group: group),
-    Function("any_yes", "Yes if one of the answers is yes.", _ALL_FLAGS, _FLAG, any),
-    Function("all_yes", "Yes if all answers are yes.", _ALL_FLAGS, _FLAG, all),
-    Function("year_of", "The year of a day.", (_one("day", "date"),), NUMBERS, lambda day: int(day[:4])),
+    Function(
+        "count",
+        "Number of repetitions of a group.",
+        parameters=(_one("group", "group"),),
+        result=NUMBERS,
+        call=lambda group: group,
+    ),
+    Function("any_yes", "Yes if one of the answers is yes.", parameters=_ALL_FLAGS, result=_FLAG, call=any),
+    Function("all_yes", "Yes if all answers are yes.", parameters=_ALL_FLAGS, result=_FLAG, call=all),
+    Function(
+        "year_of",
+        "The year of a day.",
+        parameters=(_one("day", "date"),),
+        result=NUMBERS,
+        call=lambda day: int(day[:4]),
+    ),
     Function(
         "years_between",
         "Full years from the first day to the second; nothing if the second is earlier.",
-        (_one("first", "date"), _one("second", "date")),
-        NUMBERS,
-        _years_between,
+        parameters=(_one("first", "date"), _one("second", "date")),
+        result=NUMBERS,
+        call=_years_between,
     ),
     Function(
         "pirads_category",
         "PI-RADS 2.1 category of a lesion.",
-        (
+        parameters=(
             _one("zone", "choice", values=tuple(pirads.ZONES)),
             _one("t2w", "choice", "integer choice", values=SCORES),
             _one("dwi", "choice", "integer choice", values=SCORES),
             _one("dce", "choice", values=pirads.DCE),
             _one("origin", "choice", optional=True, values=pirads.SCORED_ZONES),
         ),
-        NUMBERS,
-        _category,
+        result=NUMBERS,
+        call=_category,
     ),
     Function(
         "pirads_overall",
         "The highest category of all lesions.",
-        (Parameter("categories", frozenset({"integer", "integer choice"}), many=True),),
-        NUMBERS,
-        pirads.patient_category,
+        parameters=(Parameter("categories", frozenset({"integer", "integer choice"}), many=True),),
+        result=NUMBERS,
+        call=pirads.patient_category,
     ),
     Function(
         "pirads_staging_only",
         "Yes if neither diffusion nor contrast can be judged, so that there is no category.",
-        (
+        parameters=(
             _one("dwi", "choice", "integer choice", values=SCORES),
             _one("dce", "choice", values=pirads.DCE),
         ),
-        _FLAG,
-        lambda dwi, dce: dwi == "X" and dce == "X",
+        result=_FLAG,
+        call=lambda dwi, dce: dwi == "X" and dce == "X",
     ),
     Function(
         "psa_density",
         "PSA divided by the prostate's volume.",
-        (Parameter("psa", NUMBERS), Parameter("volume", NUMBERS)),
-        _DECIMAL,
-        lambda psa, volume: pirads.psa_density(psa=psa, volume=volume),
+        parameters=(Parameter("psa", NUMBERS), Parameter("volume", NUMBERS)),
+        result=_DECIMAL,
+        call=lambda psa, volume: pirads.psa_density(psa=psa, volume=volume),
     ),
     Function(
         "gleason_score",
         "Sum of the two Gleason patterns; nothing until both are known.",
-        _TWO_PATTERNS,
-        NUMBERS,
-        lambda primary, secondary: primary + secondary,
+        parameters=_TWO_PATTERNS,
+        result=NUMBERS,
+        call=lambda primary, secondary: primary + secondary,
     ),
     Function(
         "isup_grade",
         "ISUP grade group of two Gleason patterns.",
-        _TWO_PATTERNS,
-        NUMBERS,
-        pirads.isup_grade,
+        parameters=_TWO_PATTERNS,
+        result=NUMBERS,
+        call=pirads.isup_grade,
     ),
     Function(
         "clinically_significant",
         "Gleason score >= 7, or a volume >= 0.5 ml, or definite extension; nothing while it is open.",
-        (
+        parameters=(
             Parameter("gleason", NUMBERS, optional=True),
             Parameter("volumes", NUMBERS, optional=True, many=True),
             Parameter("extensions", frozenset({"choice"}), optional=True, values=frozenset(EXTENSIONS), many=True),
         ),
-        _FLAG,
-        _significant,
+        result=_FLAG,
+        call=_significant,
     ),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
@@ -71,6 +71,7 @@ class Option:
 
     value: str | int
     title: str = ""
+    _: KW_ONLY
     help: str = ""
     sentence: str = ""
     system: str = ""
@@ -346,6 +347,7 @@ class Problem:
     item: str
     message: str
     path: Path = ()
+    _: KW_ONLY
     severity: Literal["error", "warning"] = "error"
 
     @property

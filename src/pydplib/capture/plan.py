@@ -47,7 +47,7 @@ class Reference:
         return tuple(each[self.item] for each in holders if self.item in each)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """One item with its references resolved."""
 
@@ -61,7 +61,7 @@ class Node:
     children: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TemplatePlan:
     """The whole template made ready, with the ids that belong to each level of repetition."""
 
@@ -183,7 +183,12 @@ def build_plan(template: Template) -> TemplatePlan:
     }
     computed = frozenset(question.id for _, question in index.questions() if question.computed)
     return TemplatePlan(
-        tuple(map(node, template.items)), checks(template.checks, ()), loops_of, computed, index, _referred(template)
+        nodes=tuple(map(node, template.items)),
+        checks=checks(template.checks, ()),
+        loops_of=loops_of,
+        computed=computed,
+        index=index,
+        referred=_referred(template),
     )
 
 

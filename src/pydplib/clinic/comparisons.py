@@ -125,7 +125,15 @@ class Compared(Clinical):
         if len(axis.keys) < 2:
             raise QuestionError(f"'{self.group}' has one group only: there is nothing to compare.")
         place = self._place(axis)
-        return (Axis(axis.name, (*axis.keys[:place], *axis.keys[place + 1 :]), axis.kind, axis.title, axis.unit),)
+        return (
+            Axis(
+                axis.name,
+                (*axis.keys[:place], *axis.keys[place + 1 :]),
+                kind=axis.kind,
+                title=axis.title,
+                unit=axis.unit,
+            ),
+        )
 
     def words(self, facts: Facts) -> tuple[str, ...]:
         """Return which group the others are compared with."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pydplib.release.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopNoise(ModeNoise):
     """The most frequent values one after the other: each by permute-and-flip among those that are left.
 
@@ -33,7 +33,7 @@ class TopNoise(ModeNoise):
     values are left follows from earlier choices alone. Choices add up (sequential composition): epsilon together.
 
     Examples:
-        >>> noise = TopNoise(1, 1, 4, Fraction(9), 2)
+        >>> noise = TopNoise(1, 1, 4, Fraction(9), places=2)
         >>> noise.apply(np.array([[9, 0, 90, 40]])).values.tolist()
         [2, 3]
     """
@@ -143,7 +143,7 @@ class Top(Mode):
     def noise(self, facts: Facts, epsilon: Fraction) -> TopNoise:
         """Return the choices one after the other."""
         values = len(self.choices(facts).keys)
-        return TopNoise(facts.rows, facts.bound.scale, values, epsilon, self.places)
+        return TopNoise(rows=facts.rows, per_row=facts.bound.scale, values=values, epsilon=epsilon, places=self.places)
 
     def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
         """Return the epsilon whose scale in rows is ``target`` times the rows of an even value."""

@@ -6,7 +6,7 @@ Nothing here touches data: everything follows from the design, by the same varia
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from statistics import NormalDist
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -28,7 +28,7 @@ _MOST_PERSONS, _MOST_EPSILON, _LEAST_EPSILON = 10_000_000, 50.0, 1e-3
 _CELLS = {"proportion": 2, "proportions": 4, "odds ratio": 4}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class StudyPlan(Shown):
     """What a study will be able to say.
 
@@ -96,6 +96,7 @@ class Design:
     """
 
     kind: Kind
+    _: KW_ONLY
     baseline: float = 0.5
     effect: float = 0.0
     deviation: float = 1.0
@@ -284,7 +285,13 @@ def plan(
     loss = float(epsilon)
     bare = made.power(n, None) if compares else made.margin(n, None)
     found = StudyPlan(
-        made.kind, n, loss, made.power(n, loss) if compares else None, made.margin(n, loss), bare, made.words
+        kind=made.kind,
+        n=n,
+        epsilon=loss,
+        power=made.power(n, loss) if compares else None,
+        margin=made.margin(n, loss),
+        without_privacy=bare,
+        words=made.words,
     )
     return replace(found, warnings=_warnings(made, n, loss))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from html import escape
 from typing import Any
 
@@ -30,6 +30,7 @@ class PrintedLine:
 
     words: str
     cells: tuple[str, ...]
+    _: KW_ONLY
     p: float | None = None
     adjusted: float | None = None
     indent: int = 0
@@ -172,14 +173,14 @@ def _read(
         if width > 1 and ("edges" in entry or len(keys) > 1):
             p = next(findings).p
             tested.append(len(lines))
-        lines += [PrintedLine(title, ("",) * width, p), *own]
+        lines += [PrintedLine(title, ("",) * width, p=p), *own]
         gone = [max(0.0, all_ - (one.value or 0.0)) for all_, one in zip(persons, known, strict=True)]
         if any(number > missing_noise for number in gone):
             lines.append(PrintedLine("missing or other", tuple(str(round(number)) for number in gone), indent=1))
     adjusted = holm([lines[at].p or 0.0 for at in tested])
     for at, corrected in zip(tested, adjusted, strict=True):
         line = lines[at]
-        lines[at] = PrintedLine(line.words, line.cells, line.p, corrected, line.indent)
+        lines[at] = PrintedLine(line.words, line.cells, p=line.p, adjusted=corrected, indent=line.indent)
     title = f"{arms.title or arms.name}: " if others else ""
     heads = [f"{title}{label} (n ≈ {round(number)})" for label, number in zip(arms.labels, persons, strict=True)]
     return tuple(heads), tuple(lines)

@@ -173,9 +173,9 @@ class PersonCounts(Question):
         population = tuple([plain(end) for end in np.atleast_1d(ends).ravel()] for ends in (best.low, best.high))
         return Noisy(
             values,
-            low if known else None,
-            high if known else None,
-            farthest(values, low, high) if known else None,
+            low=low if known else None,
+            high=high if known else None,
+            margins=farthest(values, low, high) if known else None,
             sizes=found.sizes,
             population=None if np.isnan(best.low).all() else (population[0], population[1]),
             findings=found.findings,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from pydplib.errors import QuestionError, did_you_mean, shown
@@ -56,6 +56,7 @@ class Bound:
 
     person: str | None
     max_rows: int = 1
+    _: KW_ONLY
     mode: Mode = "weight"
     max_groups: int | None = None
     row_key: str | None = None

@@ -67,7 +67,7 @@ class Misfit(Shown):
         return f"Column '{self.column}': some cells cannot be read as {words}. They count as missing."
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class TableCheck(Shown):
     """What an owner's look at a table found: exact numbers, for the owner's screen alone. Made by ``Table.check``.
 
@@ -164,7 +164,16 @@ def check_table(engine: Any) -> TableCheck:
     limits = {*LIMITS, schema.max_rows_per_person}
     kept = {limit: _kept(counts, limit) / rows if rows else 1.0 for limit in sorted(limits)}
     over = sum(persons for number, persons in counts.items() if number > schema.max_rows_per_person)
-    return TableCheck(schema, rows, sum(counts.values()), over, kept, below, above, tuple(misfits))
+    return TableCheck(
+        schema=schema,
+        rows=rows,
+        persons=sum(counts.values()),
+        persons_over=over,
+        kept=kept,
+        below=below,
+        above=above,
+        misfits=tuple(misfits),
+    )
 
 
 def _kept(counts: Mapping[int, int], limit: int) -> int:

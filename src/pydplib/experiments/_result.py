@@ -39,7 +39,7 @@ class Sheet:
         return [[row.get(key) for key in self.columns] for row in self.rows]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Experiment:
     """The outcome of an experiment.
 

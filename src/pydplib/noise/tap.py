@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -51,6 +51,7 @@ class NoiseCall:
     size: int
     scale: Fraction
     sensitivity: int
+    _: KW_ONLY
     values: int = 0
     monotone: bool = False
     first: int = 0
@@ -194,7 +195,7 @@ def respond(codes: NDArray[np.int64], epsilon: Fraction, *, categories: int) -> 
         shift = 1 + uniform_below(categories - 1, codes.size, source=source)  # never back to the same value
         return np.where(keep, codes, (codes + shift) % categories)
 
-    call = NoiseCall("response", codes.size, epsilon, 1, categories)
+    call = NoiseCall("response", codes.size, epsilon, 1, values=categories)
     return np.asarray(_through(call, codes, answer))
 
 
@@ -208,7 +209,7 @@ def flip_coins(truth: NDArray[np.int64]) -> NDArray[np.int64]:
         coins = np.frombuffer(random_bytes(truth.size, source=source), dtype=np.uint8)
         return np.where(coins & 1, truth, (coins >> 1) & 1)
 
-    call = NoiseCall("coin_flip", truth.size, Fraction(1, 4), 1, 2)
+    call = NoiseCall("coin_flip", truth.size, Fraction(1, 4), 1, values=2)
     return np.asarray(_through(call, truth, answer))
 
 
@@ -222,4 +223,4 @@ def flip_values(truth: NDArray[np.int64], exponent: Fraction) -> NDArray[np.int6
         often = bernoulli_exp(exponent, truth.size, source=source)
         return np.where(often & (uniform_below(2, truth.size, source=source) == 1), 1 - truth, truth)
 
-    return np.asarray(_through(NoiseCall("flip", truth.size, exponent, 1, 2), truth, answer))
+    return np.asarray(_through(NoiseCall("flip", truth.size, exponent, 1, values=2), truth, answer))

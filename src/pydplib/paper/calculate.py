@@ -238,7 +238,7 @@ def dp_calculate_levels(
     }
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class _Calculation:
     """A column that is open, and everything about it that the noise depends on. Private, so it has no repr."""
 
@@ -281,7 +281,7 @@ def _open(
         origin=public_origin(bounds) if plan.public else None,
     )
     if not len(coded.codes):
-        return _Calculation(plan, column, coded, keep)
+        return _Calculation(plan=plan, column=column, coded=coded, keep=keep)
     declared = declared_bounds(bounds, coded, plan)
     # The bounds are those of single values; a variance of a group lies elsewhere, so it is not clamped.
     clamp = None if plan.aggregated and plan.query == "variance" else declared
@@ -289,7 +289,17 @@ def _open(
     fit_to = range_for(plan, records, coded, range_values)
     span = span_of(records, coded, declared)
     size = sensitivity(plan.query, low=span[0], high=span[1], n=patients(plan, len(records), group_sizes))
-    asked = _Calculation(plan, column, coded, keep, records, declared, fit_to, span, size)
+    asked = _Calculation(
+        plan=plan,
+        column=column,
+        coded=coded,
+        keep=keep,
+        records=records,
+        declared=declared,
+        fit_to=fit_to,
+        span=span,
+        sensitivity=size,
+    )
     if plan.public:
         return asked  # no value is measured
     metric = metric_for(plan, records)

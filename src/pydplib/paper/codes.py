@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class CodedColumn:
     data_type: str
     kind: Kind
     members: tuple[Any, ...] = ()
+    _: KW_ONLY
     declared: bool = False
     occurring: bool = True
     origin: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
@@ -40,6 +40,7 @@ class OpenColumn:
     family: Family
     missing: Mask | None
     restore: Restore
+    _: KW_ONLY
     from_numpy: bool = False
     categories: tuple[Any, ...] | None = None
     typed: bool = False
@@ -118,8 +119,8 @@ def from_sequence(data: list[Any], restore: Restore, *, public: bool = False) ->
     if family == "date":
         missing = either(missing, np.isnat(values))
         if not public and any(issubclass(kind, datetime.datetime) for kind in kinds):
-            return OpenColumn(values, family, missing, _as_stamps(restore), from_numpy)
-    return OpenColumn(values, family, missing, restore, from_numpy)
+            return OpenColumn(values, family, missing, _as_stamps(restore), from_numpy=from_numpy)
+    return OpenColumn(values, family, missing, restore, from_numpy=from_numpy)
 
 
 def _text(value: bytes) -> str:
@@ -245,7 +246,7 @@ def _from_numpy(data: NDArray[Any], public: bool) -> OpenColumn:
             values = [None if gap else v for v, gap in zip(values, missing.tolist(), strict=True)]
         column = from_sequence(values, restore, public=public)
         return OpenColumn(
-            column.values, column.family, either(missing, column.missing), column.restore, column.from_numpy
+            column.values, column.family, either(missing, column.missing), column.restore, from_numpy=column.from_numpy
         )
     raise DataError(
         f"NumPy arrays of dtype {plain.dtype} are not supported. Use numbers, true/false, text or datetime64."

@@ -24,7 +24,7 @@ REPETITIONS = 5
 """Over how many draws the paper's Algorithm 1 averages."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PaperPlan:
     """A checked request; arguments as in ``dp_calculate``."""
 

@@ -14,7 +14,7 @@ from pydplib.paper.words import NoiseMetric, QueryType, Selector
 from pydplib.policy.noise_factors import NoiseFactor
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DPResult:
     """Noisy data and how they were made; unpacks as the paper's four values.
 

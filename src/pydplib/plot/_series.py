@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -44,6 +44,7 @@ class Box:
     median: float
     q3: float
     high: float
+    _: KW_ONLY
     mean: float | None = None
 
 

@@ -29,7 +29,7 @@ CHANCES: tuple[tuple[int, float, str], ...] = (
 _EDGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RiskLossPoint:
     """What one k costs: a point of the risk-utility frontier.
 
@@ -41,7 +41,7 @@ class RiskLossPoint:
         suppressed: Share of the rows that were left out.
 
     Examples:
-        >>> RiskLossPoint(5, 0.2, 0.03, 0.27, 0.05).k
+        >>> RiskLossPoint(k=5, risk=0.2, expected=0.03, loss=0.27, suppressed=0.05).k
         5
     """
 
@@ -176,7 +176,9 @@ def column_change(change: ColumnChange, *, title: str = "", caption: str = "") -
 
     Examples:
         >>> from pydplib.anonymity import ColumnChange
-        >>> column_change(ColumnChange("sex", "kept", ("1st", "2nd"), (0.6, 0.4), (0.5, 0.5))).data[0].y
+        >>> bins = ("1st", "2nd")
+        >>> change = ColumnChange(column="sex", role="kept", bins=bins, before=(0.6, 0.4), after=(0.5, 0.5))
+        >>> column_change(change).data[0].y
         (60.0, 40.0)
     """
     numbers = change.bins[0] != "1st"
@@ -202,7 +204,11 @@ def loss_per_column(loss: Loss, *, title: str = "", caption: str = "") -> Figure
 
     Examples:
         >>> from pydplib.anonymity import Loss
-        >>> loss_per_column(Loss(0.1, 0.2, 0.3, 90, 1.2, 0.1, {"age": 0.25})).data[0].y
+        >>> columns = {"age": 0.25}
+        >>> loss = Loss(
+        ...     granularity=0.1, precision=0.2, entropy=0.3, discernibility=90, class_size=1.2, ncp=0.1, columns=columns
+        ... )
+        >>> loss_per_column(loss).data[0].y
         (25.0,)
     """
     figure = bar(
@@ -228,7 +234,10 @@ def risk_utility(
         caption: What is guaranteed about it, in words.
 
     Examples:
-        >>> points = [RiskLossPoint(2, 0.5, 0.1, 0.17, 0.05), RiskLossPoint(5, 0.2, 0.03, 0.27, 0.05)]
+        >>> points = [
+        ...     RiskLossPoint(k=2, risk=0.5, expected=0.1, loss=0.17, suppressed=0.05),
+        ...     RiskLossPoint(k=5, risk=0.2, expected=0.03, loss=0.27, suppressed=0.05),
+        ... ]
         >>> risk_utility(points, chosen=5).data[0].x
         (50.0, 20.0)
     """

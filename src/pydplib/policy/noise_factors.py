@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from types import MappingProxyType
 
@@ -28,6 +28,7 @@ class NoiseFactor:
     """
 
     number: int
+    _: KW_ONLY
     name: str
     low: float
     high: float
@@ -57,11 +58,28 @@ NOISE_FACTORS: Mapping[str, NoiseFactor] = MappingProxyType(
         factor.name: factor
         for factor in (
             NoiseFactor(
-                0, "low", 0.0, 5.0, "owner", "Values stay close to the truth: for those who hold the data anyway."
+                0,
+                name="low",
+                low=0.0,
+                high=5.0,
+                role="owner",
+                meaning="Values stay close to the truth: for those who hold the data anyway.",
             ),
-            NoiseFactor(1, "medium", 5.0, 10.0, "collaborator", "Trends stay clear, single values are blurred."),
             NoiseFactor(
-                2, "high", 10.0, 20.0, "third_party", "Only the broad picture remains; single values mean little."
+                1,
+                name="medium",
+                low=5.0,
+                high=10.0,
+                role="collaborator",
+                meaning="Trends stay clear, single values are blurred.",
+            ),
+            NoiseFactor(
+                2,
+                name="high",
+                low=10.0,
+                high=20.0,
+                role="third_party",
+                meaning="Only the broad picture remains; single values mean little.",
             ),
         )
     }

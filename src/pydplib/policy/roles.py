@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
@@ -83,6 +83,7 @@ class Role:
 
     name: str
     title: str
+    _: KW_ONLY
     description: str
     noise_factor: NoiseFactor | None
     label: OutputLabel
@@ -101,52 +102,53 @@ ROLES: Mapping[str, Role] = MappingProxyType(
             Role(
                 "owner",
                 "Data owner",
-                "Holds the data and answers for them: sees raw rows, decides the policy and the budgets. Every look "
-                "is logged.",
-                NOISE_FACTORS["low"],
-                "raw",
-                frozenset(get_args(Power)) - {"make_request"},
+                description="Holds the data and answers for them: sees raw rows, decides the policy and the budgets. "
+                "Every look is logged.",
+                noise_factor=NOISE_FACTORS["low"],
+                label="raw",
+                powers=frozenset(get_args(Power)) - {"make_request"},
                 icon="key-round",
                 tone="info",
             ),
             Role(
                 "collaborator",
                 "Collaborator",
-                "Works with the owner on a shared question: gets statistics with medium noise, within a budget.",
-                NOISE_FACTORS["medium"],
-                "dp_medium",
-                frozenset(["ask", "make_request", "read_project", "read_templates"]),
+                description="Works with the owner on a shared question: gets statistics with medium noise, within a "
+                "budget.",
+                noise_factor=NOISE_FACTORS["medium"],
+                label="dp_medium",
+                powers=frozenset(["ask", "make_request", "read_project", "read_templates"]),
                 icon="handshake",
                 tone="good",
             ),
             Role(
                 "third_party",
                 "Third party",
-                "Anybody else, such as a company: gets statistics with much noise, within a small budget. New members "
-                "start here.",
-                NOISE_FACTORS["high"],
-                "dp_high",
-                frozenset(["ask", "make_request", "read_project"]),
+                description="Anybody else, such as a company: gets statistics with much noise, within a small budget. "
+                "New members start here.",
+                noise_factor=NOISE_FACTORS["high"],
+                label="dp_high",
+                powers=frozenset(["ask", "make_request", "read_project"]),
                 icon="building-2",
                 tone="warning",
             ),
             Role(
                 "radiologist",
                 "Radiologist",
-                "Writes and signs reports, and sees those of their own department; asks no statistics.",
-                None,
-                "public",
-                frozenset(["capture", "import_records", "read_project", "read_templates", "see_raw"]),
+                description="Writes and signs reports, and sees those of their own department; asks no statistics.",
+                noise_factor=None,
+                label="public",
+                powers=frozenset(["capture", "import_records", "read_project", "read_templates", "see_raw"]),
                 icon="stethoscope",
                 tone="info",
             ),
             Role(
                 "data_protection_officer",
                 "Data protection officer",
-                "Watches over all of it: reads every log and ledger, sees no rows and asks no statistics.",
-                None,
-                "public",
-                frozenset(["erase", "read_all_ledgers", "read_log", "read_project"]),
+                description="Watches over all of it: reads every log and ledger, sees no rows and asks no statistics.",
+                noise_factor=None,
+                label="public",
+                powers=frozenset(["erase", "read_all_ledgers", "read_log", "read_project"]),
                 icon="shield-check",
                 tone="neutral",
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 from pydplib.errors import ParameterError, did_you_mean, shown
@@ -47,6 +47,7 @@ class PolicyRule:
 
     audience: str
     label: OutputLabel
+    _: KW_ONLY
     fields: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
     epsilon_per_question: float | None = None

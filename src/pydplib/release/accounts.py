@@ -23,7 +23,7 @@ def find_account(
     return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SessionAccount:
     """One recipient's budget and the data set's: what was spent of them, and what today's policy gives.
 

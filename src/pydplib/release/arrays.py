@@ -85,7 +85,9 @@ def sum(values: Any, *, bounds: tuple[float, float], epsilon: float) -> Release:
     low, high = check_bounds(bounds)
     loss = check_epsilon(epsilon)
     grid = Grid.between(low, high, exponent=_exponent(max(abs(low), abs(high)), loss, _FINE))
-    noise = SumNoise(1, 1, max(abs(grid.first), abs(grid.last)), grid.step, 1, loss)
+    noise = SumNoise(
+        rows=1, per_row=1, largest=max(abs(grid.first), abs(grid.last)), step=grid.step, cells=1, epsilon=loss
+    )
     sums = grid_sums(as_values(values), grid, origin=0)
     noisy = noise.apply(integers([sums.steps]))
     scale = float(noise.scale) * noise.step
@@ -131,7 +133,7 @@ def mean(values: Any, *, bounds: tuple[float, float], epsilon: float, size: int 
         return _release(
             "mean", asked | {"size": size}, fixed, loss, scale=scale, sensitivity=2 * top * step, relation="substitute"
         )
-    noise = MeanNoise(1, 1, top, grid.low, grid.high, loss)
+    noise = MeanNoise(rows=1, per_row=1, top=top, low=grid.low, high=grid.high, epsilon=loss)
     noisy = noise.apply(integers([sums.steps]), integers([top * sums.count - sums.steps]))
     return _release("mean", asked, noisy, loss, scale=noise.unit_scale, sensitivity=high - low)
 
@@ -180,7 +182,9 @@ def variance(values: Any, *, bounds: tuple[float, float], epsilon: float, size: 
             "variance", asked | {"size": size}, fixed, loss, scale=moved / float(loss), sensitivity=moved,
             relation="substitute",
         )  # fmt: skip
-    noise = VarianceNoise(1, 1, half**2, half, grid.step**2, grid.step, most, loss)
+    noise = VarianceNoise(
+        rows=1, per_row=1, top=half**2, half=half, square_step=grid.step**2, step=grid.step, most=most, epsilon=loss
+    )
     rest = half**2 * sums.count - sums.squares
     noisy = noise.apply(integers([sums.squares]), integers([rest]), integers([sums.steps]))
     scale = float(noise.square_scale) * noise.square_step
@@ -271,7 +275,7 @@ def _quantiles(
     low, high = check_bounds(bounds)
     width = check_step(step, low, high)
     points = math.floor((exact(high) - exact(low)) / width + Fraction(1, 2)) + 1
-    noise = QuantileNoise(1, 1, shares, points, check_epsilon(epsilon))
+    noise = QuantileNoise(rows=1, per_row=1, shares=shares, points=points, epsilon=check_epsilon(epsilon))
     at, between = point_counts(as_values(values), grid_points(exact(low), width, points))
     noisy = noise.apply(at, between)
     assert noisy.margins is not None
@@ -304,7 +308,7 @@ def _fixed(
     value = origin + noisy.astype(np.float64) * (step * divisor)
     margin = (margin_steps(moved / loss) + (1 if divisor > 1 else 0)) * step * divisor
     clamped = [np.clip(end, *bounds) for end in (value, value - margin, value + margin)]
-    return Noisy(clamped[0], clamped[1], clamped[2], farthest(clamped[0], clamped[1], clamped[2]))
+    return Noisy(clamped[0], low=clamped[1], high=clamped[2], margins=farthest(clamped[0], clamped[1], clamped[2]))
 
 
 def _release(

@@ -35,7 +35,7 @@ from pydplib.schema import Column, Schema
 _SURE = 5.0  # standard deviations beyond which noise alone explains no difference
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """A question with everything public filled in; no epsilon yet, and no data.
 
@@ -87,7 +87,15 @@ class Facts:
         number = _measured_column(question, schema, groups) if question.about == "numbers" else None
         canonical = question.canonical(schema)
         bound = question.row_bound(schema) or question.bound(schema, groups)
-        facts = cls(question, schema, canonical, groups, bound, question.axes(schema, groups), number)
+        facts = cls(
+            question=question,
+            schema=schema,
+            canonical=canonical,
+            groups=groups,
+            bound=bound,
+            axes=question.axes(schema, groups),
+            number=number,
+        )
         if facts.has_unknown_keys:
             _check_unknown(facts)
         _ = facts.counted  # the engine's own checks of keys, conditions and sizes
@@ -184,7 +192,15 @@ class Facts:
         loss, sure = check_epsilon(epsilon), check_confidence(confidence)
         if not self.has_unknown_keys:
             plan, noise = self._noise(loss)
-            return Purchase(self, loss, Fraction(0), plan, noise, noise.cost(loss), confidence=sure)
+            return Purchase(
+                facts=self,
+                epsilon=loss,
+                delta=Fraction(0),
+                plan=plan,
+                noise=noise,
+                cost=noise.cost(loss),
+                confidence=sure,
+            )
         chance = exact(delta, name="delta") if delta is not None else None
         if chance is None or not 0 < chance < 1:
             raise ParameterError(
@@ -194,7 +210,9 @@ class Facts:
         plan, noise = self._noise(loss if self.question.is_count else loss * (1 - share))
         keys = KeyNoise(self.bound.max_groups or 1, self.bound.max_rows, loss * share, chance)
         cost = Cost.approximate(loss, delta=chance, mechanism="unknown_keys")
-        return Purchase(self, loss, chance, plan, noise, cost, keys, sure)
+        return Purchase(
+            facts=self, epsilon=loss, delta=chance, plan=plan, noise=noise, cost=cost, keys=keys, confidence=sure
+        )
 
     def _noise(self, epsilon: Fraction) -> tuple[Plan, Noise]:
         """Return what the engine counts and the noise of it; the keys need the number of rows as well."""
@@ -227,7 +245,7 @@ def _check_unknown(facts: Facts) -> None:
         raise QuestionError(f"Unknown keys are asked of one column at a time: by={{'{name}': None}}.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Purchase:
     """Everything about a release but the data.
 

@@ -25,7 +25,7 @@ _SIDE = 1.959964  # leaves 2.5 % beyond it on one side
 _ALONE = 1.644854  # leaves 5 %: a group that noise makes more often than this is doubtful
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileReading:
     """Quantiles of groups as one noisy table tells them; arrays of groups by shares, in the column's unit.
 
@@ -60,7 +60,7 @@ class Reaches:
     rows: Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupQuantiles:
     """The quantiles of one group, from a released table.
 
@@ -153,8 +153,14 @@ def read_quantiles(
     doubtful = rows <= (
         noise_reach((np.array(bins), np.array(0)), (1.0, 0.0), scale, _ALONE) if reaches is None else reaches.rows
     )
-    doubtful = np.atleast_1d(doubtful) & (scale > 0)
-    return QuantileReading(np.clip(values, low, high), low, high, (first, last), rows, doubtful)
+    return QuantileReading(
+        values=np.clip(values, low, high),
+        low=low,
+        high=high,
+        population=(first, last),
+        rows=rows,
+        doubtful=np.atleast_1d(doubtful) & (scale > 0),
+    )
 
 
 def _ends_of(distance: Floats, reach: tuple[Any, Any], ends: Floats) -> tuple[Floats, Floats]:

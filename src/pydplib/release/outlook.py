@@ -47,7 +47,7 @@ class GroupOutlook:
     light: Light
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
     """What to expect of an answer.
 
@@ -156,12 +156,12 @@ def outlook_of(purchase: Purchase, size: float | None, counts: Sequence[float] |
     if read:
         spread = _width(facts)
     return Outlook(
-        tuple(groups),
-        "ranks" if expected_unit == "ranks" else UNITS.get(unit, unit),
-        expected_unit,
-        whole,
-        spread,
-        counted,
+        groups=tuple(groups),
+        unit="ranks" if expected_unit == "ranks" else UNITS.get(unit, unit),
+        margin_unit=expected_unit,
+        whole=whole,
+        span=spread,
+        counted=counted,
     )
 
 

@@ -80,7 +80,7 @@ def tidy_table(release: Release) -> Release:
     return replace(release, values=tuple(int(value) for value in whole))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoxData:
     """The five numbers of one group's box plot, and the group's noisy number of rows."""
 
@@ -116,7 +116,9 @@ def box_data(release: Release, *, shares: Sequence[float] = BOX_SHARES) -> tuple
     boxes = []
     for label, row in zip(labels, counts, strict=True):
         low, q1, median, q3, high = interpolated(row, edges, shares).tolist()
-        boxes.append(BoxData(label, low, q1, median, q3, high, max(0.0, float(row.sum()))))
+        boxes.append(
+            BoxData(group=label, low=low, q1=q1, median=median, q3=q3, high=high, rows=max(0.0, float(row.sum())))
+        )
     return tuple(boxes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
@@ -56,7 +56,7 @@ READABLE = 20
 """Noise in percent beyond which figures show little but noise; that of the noisiest role is 15."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Price(Shown):
     """The cost of a question and the accuracy to expect. No data were touched for it.
 
@@ -294,7 +294,7 @@ class Price(Shown):
         return f"<div class='pydplib-price'><p>{escape(self.question)}</p><table>{rows}</table></div>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy:
     """How accurate an answer is to be, and so what it may cost: at most one of epsilon, margin and noise factor.
 
@@ -341,6 +341,7 @@ class Agreement:
     epsilon: Fraction
     label: OutputLabel
     size: float | None
+    _: KW_ONLY
     at_most: bool = False
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -405,16 +406,16 @@ def _by_noise_factor(session: Session, facts: Facts, factor: NoiseFactor, *, buy
             f"costs less, and the noise is what the noise factor '{factor.name}' says. A noisy number of rows is "
             f"included in the price, once, for epsilon {float(session.size_epsilon or 0):g}."
         )
-        return Agreement(Fraction(str(session.cap)), label, None, True, (note, *matching))
+        return Agreement(Fraction(str(session.cap)), label, None, at_most=True, notes=(note, *matching))
     band = band_epsilon(facts, factor.target, size)
     used, lowered = settle_epsilon(float(band), session.cap, on_conflict=session.on_conflict)
     if not lowered:
-        return Agreement(max(band, Fraction(1, 10**6)), label, size, False, matching, remarks)
+        return Agreement(max(band, Fraction(1, 10**6)), label, size, at_most=False, notes=matching, remarks=remarks)
     note = (
         f"The noise factor '{factor.name}' would need epsilon {float(band):.4g}; the role's cap is {used:g}, so "
         "there is more noise than the band says."
     )
-    return Agreement(Fraction(str(used)), label, size, False, (note, *matching), remarks)
+    return Agreement(Fraction(str(used)), label, size, at_most=False, notes=(note, *matching), remarks=remarks)
 
 
 def _check_open(session: Session, facts: Facts, label: OutputLabel) -> None:

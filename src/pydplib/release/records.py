@@ -36,7 +36,7 @@ _FINE = 12  # binary digits of the grid of single records: far finer than their 
 _REFUSED = "Records of a {kind} column cannot be released: no bounded noise protects them."
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class RecordRelease(Shown):
     """One column, record by record, with what it guarantees about one record and about one person.
 
@@ -78,7 +78,7 @@ class RecordRelease(Shown):
                 raise ValueError
             guarantee = LocalDP(plain.pop("epsilon"), unit="person")
             values, cost = tuple(plain.pop("values")), Cost.from_dict(plain.pop("cost"))
-            return cls(values, guarantee, cost, **plain)
+            return cls(values=values, guarantee=guarantee, cost=cost, **plain)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise DataError(f"These are not stored records ('{FORMAT}').") from None
 
@@ -128,7 +128,9 @@ def release_records(values: Any, column: Column, *, epsilon: float, rows_per_per
     guarantee = LocalDP(float(total), unit="person")
     if column.holds_numbers:
         noisy, scale = _numbers(values, column, loss)
-        return RecordRelease(noisy, guarantee, cost, float(loss), None, scale)
+        return RecordRelease(
+            values=noisy, guarantee=guarantee, cost=cost, record_epsilon=float(loss), flip_probability=None, scale=scale
+        )
     if column.choices:
         known = list(column.public_keys)
         response = RandomizedResponse(
@@ -136,7 +138,13 @@ def release_records(values: Any, column: Column, *, epsilon: float, rows_per_per
         )  # the very fraction that the cost is made of, not the float next to it
         codes = _codes(to_array(values), known)
         released = tuple(known[code] for code in response.release_codes(codes).tolist())
-        return RecordRelease(released, guarantee, cost, float(loss), response.flip_probability)
+        return RecordRelease(
+            values=released,
+            guarantee=guarantee,
+            cost=cost,
+            record_epsilon=float(loss),
+            flip_probability=response.flip_probability,
+        )
     raise QuestionError(_REFUSED.format(kind=column.kind))
 
 

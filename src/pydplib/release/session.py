@@ -299,7 +299,10 @@ class Session(Shown):
             0.00740733
         """
         with self.ledger.reading():
-            return self._price(question, Accuracy(epsilon, margin, noise_factor, delta, confidence))
+            return self._price(
+                question,
+                Accuracy(epsilon=epsilon, margin=margin, noise_factor=noise_factor, delta=delta, confidence=confidence),
+            )
 
     def _price(self, question: Question, asked: Accuracy) -> Price:
         known = self._known(question, asked)
@@ -379,7 +382,7 @@ class Session(Shown):
             BudgetError: The budget cannot pay; shows asked and left. Nothing was spent.
             PolicyError: The role may not get this.
         """
-        asked = Accuracy(epsilon, margin, noise_factor, delta, confidence)
+        asked = Accuracy(epsilon=epsilon, margin=margin, noise_factor=noise_factor, delta=delta, confidence=confidence)
         known = self._known(question, asked)
         if known is not None:
             return known
@@ -825,7 +828,14 @@ class Session(Shown):
         own = budget if budget is not None or terms is None else terms.own
         if budget is not None and known and not from_policy:
             self._check_not_raised(budget)
-        self._purse = SessionAccount(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
+        self._purse = SessionAccount(
+            ledger=self.ledger,
+            lineage=self.lineage,
+            recipient=self.recipient,
+            own=own,
+            whole=whole,
+            shows_whole=show_data_set,
+        )
         if self.preview:
             return
         wanted: dict[str | None, PureDP | ApproxDP] = {}

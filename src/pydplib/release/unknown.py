@@ -107,4 +107,4 @@ class KeyNoise:
         noisy = table[table.plan.measures.index(Measure("count"))]
         margin = margin_steps(self.scale, coverage=confidence)
         low = np.maximum(noisy - margin, 0)
-        return Noisy(noisy, low, noisy + margin, np.full(noisy.shape, margin))
+        return Noisy(noisy, low=low, high=noisy + margin, margins=np.full(noisy.shape, margin))

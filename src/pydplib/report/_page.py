@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
 from html import escape
 from importlib import resources
@@ -41,6 +41,7 @@ class Report:
 
     title: str
     sections: Sequence[Section]
+    _: KW_ONLY
     lead: str = ""
     kicker: str = ""
     footer: str = ""

@@ -52,7 +52,13 @@ def frontier(run: Callable[[int], AnonymizationResult], ks: Sequence[int] = KS) 
             continue
         after = result.risk.after.prosecutor
         points.append(
-            figures.RiskLossPoint(k, after.maximum, after.expected, result.loss.granularity, result.suppressed.share)
+            figures.RiskLossPoint(
+                k=k,
+                risk=after.maximum,
+                expected=after.expected,
+                loss=result.loss.granularity,
+                suppressed=result.suppressed.share,
+            )
         )
     return tuple(points)
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NoReturn, TypeAlias
@@ -147,6 +147,7 @@ class FormulaStep:
     kind: StepKind
     columns: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
+    _: KW_ONLY
     op: str = ""
     values: tuple[str, ...] = ()
 
@@ -369,7 +370,7 @@ class _Parser:
                 order.append(self._name())
         op, values = self._test() if kind == "count_of" and columns else ("", ())
         self._need(")")
-        return FormulaStep(kind, tuple(columns), tuple(order), op, values)  # type: ignore[arg-type]
+        return FormulaStep(kind, tuple(columns), tuple(order), op=op, values=values)  # type: ignore[arg-type]
 
     def _test(self) -> tuple[str, tuple[str, ...]]:
         if self._peek() == ")":

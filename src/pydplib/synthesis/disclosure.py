@@ -30,7 +30,7 @@ MOST_PEOPLE = 5_000
 """Most persons whose nearest rows are looked for."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class DisclosureReport(Shown):
     """What a synthetic table gives away about the people that it was made from, next to a fair baseline.
 
@@ -118,7 +118,13 @@ def disclosure_report(table: SyntheticTable, original: Any, *, others: Any = Non
         membership = _best_split(inside_gap, outside_gap)
     rows = {tuple(row) for row in real.T.tolist()}
     copies = float(np.mean([tuple(row) in rows for row in made.T.tolist()]))
-    return DisclosureReport((distances[0], distances[1], distances[2]), membership, attribute, baseline, copies)
+    return DisclosureReport(
+        distances=(distances[0], distances[1], distances[2]),
+        membership=membership,
+        attribute=attribute,
+        baseline=baseline,
+        copies=copies,
+    )
 
 
 def next_to_original(table: SyntheticTable, original: Any, columns: Sequence[str]) -> dict[str, list[Any]]:

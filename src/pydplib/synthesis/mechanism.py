@@ -173,7 +173,7 @@ def root_below(value: Fraction) -> Fraction:
     return Fraction(math.isqrt(steps.numerator // steps.denominator), _ROOT_STEPS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """What shapes a synthesis, all of it public; by default from the budget and the noisy number of persons.
 
@@ -219,7 +219,7 @@ class Settings:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Measured:
     """Everything that a synthesis learnt, and the model that it made of it.
 
@@ -280,7 +280,13 @@ def measure(
         progress: Called with what is being done, the step and the number of steps.
     """
     settings = Settings() if settings is None else settings
-    run = _Run(counter, spending, tuple(ordered), settings, progress or (lambda what, step, steps: None))
+    run = _Run(
+        counter=counter,
+        spending=spending,
+        ordered=tuple(ordered),
+        settings=settings,
+        tell=progress or (lambda what, step, steps: None),
+    )
     run.listed = tuple(listed) if listed is not None else (True,) * len(run.ordered)
     return run.measure([tuple(sorted(r)) for r in relations], possible or {})
 
@@ -299,7 +305,7 @@ def share_in_search(distance: float) -> Fraction:
     return max(FIRST_SHARE, min(LAST_SHARE, wanted.limit_denominator(1000)))
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Run:
     counter: Counter
     spending: Spending
@@ -377,7 +383,14 @@ class _Run:
             model = self._fit(groups, found, total, model, possible, settings.last_iterations)
         self.tell("done", steps, steps)
         return Measured(
-            tuple(self.one_ways), tuple(groups), tuple(found), len(declared), len(candidates), total, model, quiet
+            one_ways=tuple(self.one_ways),
+            groups=tuple(groups),
+            relations=tuple(found),
+            declared=len(declared),
+            candidates=len(candidates),
+            total=total,
+            model=model,
+            quiet=quiet,
         )
 
     # -- columns by themselves -----------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -60,6 +60,7 @@ class FittedModel:
     tree: JunctionTree
     weights: dict[Columns, Floats]
     possible: Mapping[Columns, Floats] = field(default_factory=dict)
+    _: KW_ONLY
     beliefs: list[Floats] = field(default_factory=list)
     _shared: list[Floats] = field(default_factory=list)
     _found: dict[Any, Any] = field(default_factory=dict)

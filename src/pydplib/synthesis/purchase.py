@@ -68,7 +68,7 @@ WORTHLESS, POOR = 0.2, 0.1
 """Expected distance of the columns with the whole budget beyond which a table is refused, or comes with a warning."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SyntheticDesign:
     """Everything public about a synthetic table before it is bought.
 
@@ -352,7 +352,17 @@ def design(
     if delta:
         chance = check_delta(delta)
         check_kept_delta(limit, chance)
-    draft = SyntheticDesign(schema, variables, declared, bound, bool(find), Fraction(1), chance, rules, not_kept)
+    draft = SyntheticDesign(
+        schema=schema,
+        variables=variables,
+        relations=declared,
+        bound=bound,
+        find=bool(find),
+        epsilon=Fraction(1),
+        delta=chance,
+        rules=rules,
+        notes=not_kept,
+    )
     loss, label, notes = _agree(session, draft, epsilon, noise_factor, buy=buy)
     found = replace(draft, epsilon=loss)
     session.check_fields([variable.name for variable in variables], label, float(loss), synthetic=True)

@@ -106,7 +106,7 @@ class Margin:
         return self.words
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class PopulationIntervals(Shown):
     """Intervals for the population: sampling and noise together.
 
@@ -155,7 +155,7 @@ class PopulationIntervals(Shown):
         return "\n".join([head, *lines, *([f"  note: {self.note}"] if self.note else [])])
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class SyntheticTable(Shown):
     """Rows that belong to nobody and show what was measured, with the measurements themselves. Made by ``synthesize``.
 
@@ -390,7 +390,14 @@ class SyntheticTable(Shown):
         values, low, high = zip(*back, strict=True)
         named = tuple(self.columns[c] for c in places)
         return PopulationIntervals(
-            tuple(cells), values, low, high, confidence, "share of persons", names=named, note=note
+            cells=tuple(cells),
+            values=values,
+            low=low,
+            high=high,
+            confidence=confidence,
+            unit="share of persons",
+            names=named,
+            note=note,
         )
 
     def odds_ratio(self, one: str, other: str, *, confidence: float = COVERAGE) -> PopulationIntervals:
@@ -409,12 +416,12 @@ class SyntheticTable(Shown):
         p = min(1.0, (found.p_value or 0.0) * self._factor(table))
         cell = (f"{one} and {other}",)
         return PopulationIntervals(
-            (cell,),
-            (math.exp(found.value),),
-            (math.exp(found.low),),
-            (math.exp(found.high),),
-            confidence,
-            "odds ratio",
+            cells=(cell,),
+            values=(math.exp(found.value),),
+            low=(math.exp(found.low),),
+            high=(math.exp(found.high),),
+            confidence=confidence,
+            unit="odds ratio",
             names=("columns",),
             p_values=(p,),
             note=note,
@@ -485,12 +492,12 @@ class SyntheticTable(Shown):
         labels = [self._labels(c, table) for c in kept if c != place]
         cells = [tuple(labels[a][i] for a, i in enumerate(index)) for index in np.ndindex(*means.shape[1:])]
         return PopulationIntervals(
-            tuple(cells),
-            tuple(e.value for e in found),
-            tuple(max(low, e.low) for e in found),
-            tuple(min(high, e.high) for e in found),
-            confidence,
-            variable.column.number_unit,
+            cells=tuple(cells),
+            values=tuple(e.value for e in found),
+            low=tuple(max(low, e.low) for e in found),
+            high=tuple(min(high, e.high) for e in found),
+            confidence=confidence,
+            unit=variable.column.number_unit,
             names=tuple(self.columns[c] for c in kept if c != place),
             note=note,
         )

@@ -264,7 +264,7 @@ def _fetched(connection: Any, address: str, target: Path) -> Path:
 # -- Tables with typed columns ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TableFile:
     """An open table: a DuckDB relation with typed columns, and how the file writes them. Its repr shows no rows.
 
@@ -393,7 +393,7 @@ class Tables:
                 relation = self.connection.sql(f"FROM {parquet_source(name)}")
                 types = zip(relation.columns, map(str, relation.types), strict=True)
                 kinds = {name: _parquet_kind(word) for name, word in types}
-                return TableFile(path, kind, relation, kinds, steps=self._steps)
+                return TableFile(path=path, format=kind, relation=relation, columns=kinds, steps=self._steps)
         said, source = options or self.options, path
         if kind == "excel":
             source = self._copy()
@@ -436,8 +436,9 @@ class Tables:
             )
 
         return TableFile(
-            path, kind, relation, columns, texts.head.separator, texts.decimals, words,
-            f"(SELECT {shown} FROM {scan})", cells, self._steps,
+            path=path, format=kind, relation=relation, columns=columns, separator=texts.head.separator,
+            decimals=texts.decimals, words=words,
+            texts=f"(SELECT {shown} FROM {scan})", cells=cells, steps=self._steps,
         )  # fmt: skip
 
     def _words(self, scan: str, flags: dict[str, str]) -> dict[str, tuple[str | None, str | None]]:

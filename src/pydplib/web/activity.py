@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import islice
 
 from django.apps import apps
@@ -63,6 +63,7 @@ class Event:
     text: str
     who: str = ""
     url: str = ""
+    _: KW_ONLY
     times: int = 1
 
     @property

@@ -19,7 +19,7 @@ LOOKS_LIKE = "DATABASE_URL must look like postgresql://USER:PASSWORD@HOST:5432/D
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """How this server was set up.
 

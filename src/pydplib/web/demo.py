@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from pydplib import datasets
 from pydplib.policy import ROLES
@@ -33,6 +33,7 @@ class DemoPerson:
     username: str
     full_name: str
     role: str
+    _: KW_ONLY
     partner: bool = False
     department: str = ""
     manages: bool = False

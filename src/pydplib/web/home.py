@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -80,6 +80,7 @@ class Card:
     place: Member
     open_requests: int
     steps: list[NextStep]
+    _: KW_ONLY
     waiting: list[Waiting] = field(default_factory=list)
     numbers: list[tuple[str, str, str]] = field(default_factory=list)
     setup: list[NextStep] = field(default_factory=list)
@@ -106,7 +107,14 @@ def card_of(project: Project, place: Member, user: User) -> Card:
     steps = [step for step in _next_steps(project, place) if not (setup and step.icon == "upload")]
     waits = waiting_for(project, place, user)
     return Card(
-        project, place, asked, steps, waits, _numbers(project, place, user), setup, _budget(project, place, user)
+        project,
+        place,
+        asked,
+        steps,
+        waiting=waits,
+        numbers=_numbers(project, place, user),
+        setup=setup,
+        budget=_budget(project, place, user),
     )
 
 
@@ -161,7 +169,9 @@ def low_budgets(cards: list[Card]) -> list[tuple[Card, BudgetState]]:
                 continue
             found += [(card, purse) for purse in (whole, *purses) if purse.is_low]
         elif card.budget is not None and card.budget.spent >= WORRY * card.budget.total:
-            found.append((card, BudgetState("Your organisation", card.budget.spent, card.budget.total)))
+            found.append(
+                (card, BudgetState(name="Your organisation", spent=card.budget.spent, total=card.budget.total))
+            )
     return found
 
 

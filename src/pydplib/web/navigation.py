@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import cast
 
 from django.conf import settings
@@ -33,6 +33,7 @@ class NavItem:
 
     label: str
     name: str
+    _: KW_ONLY
     icon: str
     group: str = ""
     power: Power | None = None
@@ -46,26 +47,28 @@ class NavItem:
 
 
 ITEMS: tuple[NavItem, ...] = (
-    NavItem("Home", "home", "house"),
-    NavItem("Reports", "reports", "file-text", "Reporting", "capture"),
-    NavItem("Labelling", "labelling", "tag", "Reporting", "capture"),
-    NavItem("Templates", "templates", "list-tree", "Reporting", "read_templates"),
-    NavItem("Import", "import", "upload", "Data", "import_records"),
-    NavItem("Data", "data", "table", "Data", "see_raw"),
-    NavItem("Tables", "tables", "layers", "Data", "manage_data"),
-    NavItem("Counts", "exact_view", "chart-column", "Data", "manage_data"),
-    NavItem("Quality", "quality", "circle-check", "Data", "manage_data"),
-    NavItem("Snapshots", "snapshots", "camera", "Data", "manage_data"),
-    NavItem("Analyses", "analyses", "chart-column", "Analyses", "ask"),
-    NavItem("Dashboards", "dashboards", "layout-dashboard", "Analyses", "ask"),
-    NavItem("Synthetic tables", "synthetic", "database", "Analyses", "ask"),
-    NavItem("Anonymize", "anonymize", "users", "Analyses", "ask"),
-    NavItem("Attacks", "attacks", "crosshair", "Analyses", "read_log"),
-    NavItem("Policy", "policy", "shield", "Governance", "read_project"),
-    NavItem("Requests", "requests", "inbox", "Governance", "read_project"),
-    NavItem("Budget", "budget", "wallet", "Governance", "ask", "read_all_ledgers"),  # empty for all others
-    NavItem("Privacy rights", "privacy_rights", "scale", "Governance", "erase"),
-    NavItem("Audit log", "audit", "scroll-text", "Governance", "read_log"),
+    NavItem("Home", "home", icon="house"),
+    NavItem("Reports", "reports", icon="file-text", group="Reporting", power="capture"),
+    NavItem("Labelling", "labelling", icon="tag", group="Reporting", power="capture"),
+    NavItem("Templates", "templates", icon="list-tree", group="Reporting", power="read_templates"),
+    NavItem("Import", "import", icon="upload", group="Data", power="import_records"),
+    NavItem("Data", "data", icon="table", group="Data", power="see_raw"),
+    NavItem("Tables", "tables", icon="layers", group="Data", power="manage_data"),
+    NavItem("Counts", "exact_view", icon="chart-column", group="Data", power="manage_data"),
+    NavItem("Quality", "quality", icon="circle-check", group="Data", power="manage_data"),
+    NavItem("Snapshots", "snapshots", icon="camera", group="Data", power="manage_data"),
+    NavItem("Analyses", "analyses", icon="chart-column", group="Analyses", power="ask"),
+    NavItem("Dashboards", "dashboards", icon="layout-dashboard", group="Analyses", power="ask"),
+    NavItem("Synthetic tables", "synthetic", icon="database", group="Analyses", power="ask"),
+    NavItem("Anonymize", "anonymize", icon="users", group="Analyses", power="ask"),
+    NavItem("Attacks", "attacks", icon="crosshair", group="Analyses", power="read_log"),
+    NavItem("Policy", "policy", icon="shield", group="Governance", power="read_project"),
+    NavItem("Requests", "requests", icon="inbox", group="Governance", power="read_project"),
+    NavItem(
+        "Budget", "budget", icon="wallet", group="Governance", power="ask", other="read_all_ledgers"
+    ),  # empty for all others
+    NavItem("Privacy rights", "privacy_rights", icon="scale", group="Governance", power="erase"),
+    NavItem("Audit log", "audit", icon="scroll-text", group="Governance", power="read_log"),
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -67,6 +67,7 @@ class Found:
     title: str
     url: str
     icon: str
+    _: KW_ONLY
     where: str = ""
 
 
@@ -114,7 +115,7 @@ def _things(request: SignedInRequest, query: str) -> Iterator[Found]:
             continue  # the pages themselves would ask for the second factor first
         where = project.name if len(mine) > 1 else ""
         for kind, title, url, icon in _of_project(request, project, place, query):
-            yield Found(kind, title, url, icon, where)
+            yield Found(kind, title, url, icon, where=where)
 
 
 def _of_project(

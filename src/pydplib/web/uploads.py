@@ -9,7 +9,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import IO, Any
 from xml.parsers import expat
@@ -75,6 +75,7 @@ class Received:
     format: str
     rows: int
     columns: tuple[str, ...] = ()
+    _: KW_ONLY
     comma: bool = False
     ignored: int = 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -41,6 +41,7 @@ class Waiting:
 
     kind: str
     count: int
+    _: KW_ONLY
     text: str
     url: str
     icon: str
@@ -60,7 +61,7 @@ def waiting_for(project: Project, place: Member, user: User) -> list[Waiting]:
     counts = counts_for(project, place, user)
     if counts.get("requests"):
         text = _number(counts["requests"], "request to decide", "requests to decide")
-        found.insert(0, Waiting("requests", counts["requests"], text, _url("requests", project), "inbox"))
+        found.insert(0, Waiting("requests", counts["requests"], text=text, url=_url("requests", project), icon="inbox"))
     return [each for each in found if each.count]
 
 
@@ -114,20 +115,28 @@ def _of_reports(project: Project, place: Member, user: User) -> Iterable[Waiting
         yield Waiting(
             "reports",
             drafts,
-            _number(drafts, "draft to finish", "drafts to finish"),
-            _url("reports", project),
-            "pencil",
+            text=_number(drafts, "draft to finish", "drafts to finish"),
+            url=_url("reports", project),
+            icon="pencil",
         )
         texts = texts_for(project, user, place).count()
         text = _number(texts, "free text to label", "free texts to label")
-        yield Waiting("labelling", texts, text, _url("labelling", project), "tag")
+        yield Waiting("labelling", texts, text=text, url=_url("labelling", project), icon="tag")
     if place.can("import_records"):
         imports = _open_imports(place, user).filter(project=project)
         checked = imports.filter(state=ImportBatch.State.CHECKED).count()
         begun = imports.count() - checked
         where = _url("import", project)
-        yield Waiting("import", checked, _number(checked, "import to accept", "imports to accept"), where, "upload")
-        yield Waiting("import", begun, _number(begun, "import to go on with", "imports to go on with"), where, "upload")
+        yield Waiting(
+            "import", checked, text=_number(checked, "import to accept", "imports to accept"), url=where, icon="upload"
+        )
+        yield Waiting(
+            "import",
+            begun,
+            text=_number(begun, "import to go on with", "imports to go on with"),
+            url=where,
+            icon="upload",
+        )
 
 
 def _of_owners(project: Project, place: Member) -> Iterable[Waiting]:
@@ -135,14 +144,14 @@ def _of_owners(project: Project, place: Member) -> Iterable[Waiting]:
         return
     differ = len(differing_texts(project))
     text = _number(differ, "text on which two readers differ", "texts on which two readers differ")
-    yield Waiting("agreement", differ, text, _url("labelling_agreement", project), "scale")
+    yield Waiting("agreement", differ, text=text, url=_url("labelling_agreement", project), icon="scale")
     made = Export.objects.filter(project=project, state=Export.State.READY).count()
     text = _number(made, "anonymized table to release", "anonymized tables to release")
-    yield Waiting("anonymize", made, text, _url("anonymize", project), "users")
+    yield Waiting("anonymize", made, text=text, url=_url("anonymize", project), icon="users")
     newest = Snapshot.objects.filter(project=project, published__isnull=False).order_by("-number").first()
     if newest is not None and newest.data_version < project.data_version:
         text = "The data changed since the published snapshot"
-        yield Waiting("snapshots", 1, text, _url("snapshots", project), "camera")
+        yield Waiting("snapshots", 1, text=text, url=_url("snapshots", project), icon="camera")
 
 
 def _of_partners(project: Project, place: Member, user: User) -> Iterable[Waiting]:
@@ -154,20 +163,20 @@ def _of_partners(project: Project, place: Member, user: User) -> Iterable[Waitin
         purse = None
     if purse is not None and purse.spent >= WORRY * purse.total:
         text = f"{purse.percent} % of your organisation's budget is used"
-        yield Waiting("budget", 1, text, _url("budget", project), "wallet")
+        yield Waiting("budget", 1, text=text, url=_url("budget", project), icon="wallet")
     shared = visible_analyses(project, user, place).exclude(recipient=user.hospital.key)[:MOST_SHARED]
     unpaid = sum(not is_received(each, user, place) for each in shared)
     text = _number(unpaid, "answer shared with you, not received yet", "answers shared with you, not received yet")
-    yield Waiting("analyses", unpaid, text, _url("analyses", project), "chart-column")
+    yield Waiting("analyses", unpaid, text=text, url=_url("analyses", project), icon="chart-column")
     copied = {"copies__user": user}
     ready = (
         synthetic.visible(project, user, place).filter(state=SyntheticPurchase.State.READY).exclude(**copied).count()
     )
     text = _number(ready, "synthetic table ready", "synthetic tables ready")
-    yield Waiting("synthetic", ready, text, _url("synthetic", project), "database")
+    yield Waiting("synthetic", ready, text=text, url=_url("synthetic", project), icon="database")
     released = [each for each in exports.visible(project, place) if not each.downloads.filter(user=user).exists()]
     text = _number(len(released), "anonymized table to download", "anonymized tables to download")
-    yield Waiting("anonymize", len(released), text, _url("anonymize", project), "download")
+    yield Waiting("anonymize", len(released), text=text, url=_url("anonymize", project), icon="download")
 
 
 def _number(count: int, one: str, many: str) -> str:

@@ -74,7 +74,14 @@ def questions(draw, name, inside, earlier):
         stored = st.integers(-999, 999) if numbers else words
         found = draw(st.lists(stored, min_size=1, max_size=4, unique_by=str))
         values["options"] = [
-            Option(value, draw(texts), draw(texts), draw(plain), draw(systems), draw(st.just("") | words))
+            Option(
+                value,
+                draw(texts),
+                help=draw(texts),
+                sentence=draw(plain),
+                system=draw(systems),
+                code=draw(st.just("") | words),
+            )
             for value in found
         ]
         # The pair of system and code tells options apart in FHIR.

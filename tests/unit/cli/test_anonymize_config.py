@@ -198,8 +198,8 @@ def test_person_is_guessed_only_where_somebody_has_several_rows(tmp_path: Path) 
 
 def test_written_guesses_are_valid_toml_whatever_the_columns_are_called(tmp_path: Path) -> None:
     names = ["a.b", 'quo"te', "new\nline", "größe", "tab\there", "plain", "# comment"]
-    guesses = [Guess(name, "quasi", "why", {"kind": "automatic"}) for name in names]
-    guesses += [Guess('i"d', "identifier", "why", repeated=True), Guess("s]", "sensitive", "why")]
+    guesses = [Guess(name, role="quasi", why="why", hierarchy={"kind": "automatic"}) for name in names]
+    guesses += [Guess('i"d', role="identifier", why="why", repeated=True), Guess("s]", role="sensitive", why="why")]
     values = tomllib.loads(config_text("file\nname.csv", guesses, sheet='Ta"b'))
     assert list(values["quasi_identifiers"]) == names
     assert (values["identifiers"], values["sensitive"], values["sheet"]) == (['i"d'], ["s]"], 'Ta"b')

@@ -156,8 +156,8 @@ def test_trace_fingerprint_depends_on_parameters_alone():
         (NoiseCall("gaussian", 1, Fraction(4), 2), 0.25),
         (NoiseCall("choice", 1, Fraction(1, 4), 2), 1.0),
         (NoiseCall("flip_choice", 1, Fraction(1, 4), 2), 1.0),
-        (NoiseCall("response", 1, Fraction(3, 2), 1, 5), 1.5),
-        (NoiseCall("coin_flip", 1, Fraction(1, 4), 1, 2), math.log(3)),
+        (NoiseCall("response", 1, Fraction(3, 2), 1, values=5), 1.5),
+        (NoiseCall("coin_flip", 1, Fraction(1, 4), 1, values=2), math.log(3)),
     ],
 )
 def test_noise_call_epsilon_follows_from_its_parameters(call, epsilon):

@@ -64,18 +64,22 @@ def test_size_bins_cover_every_size_once(largest):
 
 def test_loss_is_drawn_per_column_and_long_names_lean_on_phones():
     names = {"department_code": 0.5, "last_modified": 0.25, "marital_status": 0.0}
-    figure = figures.loss_per_column(Loss(0.25, 0, 0, 0, 0, 0, names))
+    figure = figures.loss_per_column(
+        Loss(granularity=0.25, precision=0, entropy=0, discernibility=0, class_size=0, ncp=0, columns=names)
+    )
     assert figure.data[0].y == (50.0, 25.0, 0.0)
     assert figure.layout.meta["narrow"]["xaxis"]["tickangle"] == -40
-    short = figures.loss_per_column(Loss(0.25, 0, 0, 0, 0, 0, {"a": 1.0}))
+    short = figures.loss_per_column(
+        Loss(granularity=0.25, precision=0, entropy=0, discernibility=0, class_size=0, ncp=0, columns={"a": 1.0})
+    )
     assert short.layout.meta["narrow"]["xaxis"]["tickangle"] == 0
 
 
 def test_frontier_joins_equal_points_and_marks_the_chosen_k():
     points = [
-        figures.RiskLossPoint(10, 0.1, 0.02, 0.4, 0.0),
-        figures.RiskLossPoint(2, 0.2, 0.03, 0.3, 0.0),
-        figures.RiskLossPoint(5, 0.2, 0.03, 0.3, 0.0),
+        figures.RiskLossPoint(k=10, risk=0.1, expected=0.02, loss=0.4, suppressed=0.0),
+        figures.RiskLossPoint(k=2, risk=0.2, expected=0.03, loss=0.3, suppressed=0.0),
+        figures.RiskLossPoint(k=5, risk=0.2, expected=0.03, loss=0.3, suppressed=0.0),
     ]
     figure = figures.risk_utility(points, chosen=5)
     assert figure.data[0].text == ("k = 2, 5", "k = 10")

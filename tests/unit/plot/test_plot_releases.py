@@ -22,13 +22,13 @@ SCORE = Axis("score", (1, 2, 3, 4, 5))
 
 def counts(axes, values, margin=6.0, **more):
     return Release(
-        {"ask": "crosstab", "by": [{"column": axis.name} for axis in axes]},
-        tuple(values),
-        dp.PureDP(1.0),
-        Cost.pure(1.0, mechanism="laplace"),
-        "laplace",
-        1.0,
-        1.0,
+        question={"ask": "crosstab", "by": [{"column": axis.name} for axis in axes]},
+        values=tuple(values),
+        guarantee=dp.PureDP(1.0),
+        cost=Cost.pure(1.0, mechanism="laplace"),
+        mechanism="laplace",
+        scale=1.0,
+        sensitivity=1.0,
         axes=tuple(axes),
         low=tuple(max(0.0, value - margin) for value in values),
         high=tuple(value + margin for value in values),

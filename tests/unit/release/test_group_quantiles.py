@@ -77,7 +77,9 @@ def test_interval_covers_groups_of_any_size_wherever_in_a_bin_the_rows_lie(share
         truth = rows[int(np.ceil(share * size)) - 1]
         counts = np.histogram(rows, edges)[0]
         with seeded(size):
-            noise = BinnedQuantileNoise(3, 1, (Fraction(1, 2),), 12, 1, Fraction(1))
+            noise = BinnedQuantileNoise(
+                rows=3, per_row=1, shares=(Fraction(1, 2),), points=12, width=1, epsilon=Fraction(1)
+            )
             noisy = add_laplace(np.tile(counts, (RUNS, 1)), noise.scale, sensitivity=3)
         found = read_quantiles(noisy, edges, [share], 3.0)
         assert np.mean((found.low <= truth) & (truth <= found.high)) >= 0.94, size
@@ -98,7 +100,9 @@ def test_quartiles_by_prostatitis_have_at_most_half_the_error_of_choosing_each(t
     assert isinstance(prepared.noise, BinnedQuantileNoise)
     crosstab = Facts.of(dp.Crosstab("age", "prostatitis"), table.schema).at(1.0)
     noise = prepared.noise
-    choice = QuantileNoise(noise.rows, noise.per_row, noise.shares, noise.points, noise.epsilon)
+    choice = QuantileNoise(
+        rows=noise.rows, per_row=noise.per_row, shares=noise.shares, points=noise.points, epsilon=noise.epsilon
+    )
     cells, counts = table.aggregate(prepared.plan), table.aggregate(crosstab.plan)
     truth, low = true_quartiles(), prepared.plan.measures[0].first_cell
     errors: dict[str, list[np.ndarray]] = {"choice": [], "question": [], "crosstab": []}
@@ -136,7 +140,7 @@ def test_quantiles_of_the_whole_table_are_chosen_one_by_one():
 
 def test_choice_follows_public_facts_alone():
     def choice(points: int, shares: tuple[Fraction, ...] = (Fraction(1, 2),)) -> QuantileNoise:
-        return QuantileNoise(1, 1, shares, points, Fraction(1))
+        return QuantileNoise(rows=1, per_row=1, shares=shares, points=points, epsilon=Fraction(1))
 
     quarters = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
     small = choose_quantile_noise(choice(83, quarters), groups=5, size=None)
@@ -150,7 +154,7 @@ def test_choice_follows_public_facts_alone():
 
 def test_bins_are_planned_for_small_groups_whatever_size_is_declared():
     quarters = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
-    choice = QuantileNoise(3, 1, quarters, 83, Fraction(1))
+    choice = QuantileNoise(rows=3, per_row=1, shares=quarters, points=83, epsilon=Fraction(1))
     widths = {}
     for size in (None, 652, 920, 2000, 20_000):
         noise = choose_quantile_noise(choice, groups=6, size=size)
@@ -168,7 +172,9 @@ def test_quartiles_of_other_cohorts_are_never_clearly_worse_than_choosing_each(n
             prepared = Facts.of(dp.Quantiles("age", by=by), table.schema).at(epsilon)
             noise = prepared.noise
             assert isinstance(noise, BinnedQuantileNoise)
-            choice = QuantileNoise(noise.rows, noise.per_row, noise.shares, noise.points, noise.epsilon)
+            choice = QuantileNoise(
+                rows=noise.rows, per_row=noise.per_row, shares=noise.shares, points=noise.points, epsilon=noise.epsilon
+            )
             cells, low = table.aggregate(prepared.plan), prepared.plan.measures[0].first_cell
             groups = list(prepared.facts.groups[by])[:5]
             truth = np.array([np.quantile(age[group_of == key], SHARES, method="inverted_cdf") for key in groups])

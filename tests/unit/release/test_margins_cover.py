@@ -22,7 +22,9 @@ LEAST = 0.95 - 5 * math.sqrt(0.05 * 0.95 / TIMES)  # a false alarm in less than 
 def _variances(values: list[float]) -> tuple[VarianceNoise, float, list[np.ndarray]]:
     steps = np.round((np.array(values) - 59) / STEP).astype(np.int64)
     squares, total, count = int((steps**2).sum()), int(steps.sum()), len(steps)
-    noise = VarianceNoise(1, 1, HALF**2, HALF, STEP**2, STEP, 41.0**2, Fraction(1))
+    noise = VarianceNoise(
+        rows=1, per_row=1, top=HALF**2, half=HALF, square_step=STEP**2, step=STEP, most=41.0**2, epsilon=Fraction(1)
+    )
     truth = (squares / count - (total / count) ** 2) * STEP**2
     sums = (squares, HALF**2 * count - squares, total)
     return noise, truth, [np.full(TIMES, number, dtype=np.int64) for number in sums]
@@ -65,7 +67,7 @@ def test_end_of_an_interval_that_reaches_the_border_is_the_border():
 
 
 def test_mean_margin_reaches_the_far_end_of_a_clamped_interval():
-    noise = MeanNoise(1, 1, 82, 18.0, 100.0, Fraction(1))
+    noise = MeanNoise(rows=1, per_row=1, top=82, low=18.0, high=100.0, epsilon=Fraction(1))
     above, below = (np.full(TIMES, number, dtype=np.int64) for number in (82 * 3, 0))
     found = noise.apply(above, below)
     assert np.mean(np.abs(found.values - 100.0) <= found.margins + 1e-9) > LEAST

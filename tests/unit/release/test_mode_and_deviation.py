@@ -101,12 +101,14 @@ HALF = 2**18
 def deviations(values: np.ndarray, epsilon: Fraction, confidence: float = 0.95, runs: int = 1500):
     steps = np.round(values * HALF).astype(np.int64)
     squares, total = int((steps * steps).sum()), int(steps.sum())
-    noise = DeviationNoise(1, 1, HALF**2, HALF, 1 / HALF**2, 1 / HALF, 1.0, epsilon)
+    noise = DeviationNoise(
+        rows=1, per_row=1, top=HALF**2, half=HALF, square_step=1 / HALF**2, step=1 / HALF, most=1.0, epsilon=epsilon
+    )
     sums = [np.full(runs, n, dtype=np.int64) for n in (squares, len(values) * HALF**2 - squares, total)]
     with seeded(len(values)):
         found = noise.apply(*sums, confidence=confidence)
     with seeded(len(values)):
-        plain = VarianceNoise(*(getattr(noise, name) for name in VarianceNoise.__dataclass_fields__)).apply(
+        plain = VarianceNoise(**{name: getattr(noise, name) for name in VarianceNoise.__dataclass_fields__}).apply(
             *sums, confidence=confidence
         )
     return noise, found, plain, float((steps / HALF).std())

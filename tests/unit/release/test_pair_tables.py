@@ -224,7 +224,16 @@ def test_margins_of_sums_of_one_block_are_quantiles_of_it(scale, some, weight, w
 
     x, y = pair_noise(scale, 60_000, 4, 3, source=SeededSource(9))
     found = np.abs(weight * x[:, :some].sum(axis=1) + whole * x.sum(axis=1) + other * y[:, :others].sum(axis=1))
-    term = PairTerm(PairCells(scale, 4, 3), some, weight, whole, 1, 1, others, other)
+    term = PairTerm(
+        noise=PairCells(scale, 4, 3),
+        some=some,
+        weight=weight,
+        whole=whole,
+        per_row=1,
+        count=1,
+        others=others,
+        other=other,
+    )
     assert term.variance == pytest.approx(float((found.astype(float) ** 2).mean()), rel=0.04)
     for miss in (0.05, 0.002):
         margin = sum_margin((), miss, (term,))

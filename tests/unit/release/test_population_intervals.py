@@ -104,7 +104,10 @@ def test_counts_cover_what_the_population_brings(mean: int, epsilon: float) -> N
 
 def test_shares_cover_those_of_the_population() -> None:
     seeded = np.random.default_rng(4)
-    noise, shape = MeanNoise(1, 1, 1, 0.0, 1.0, Fraction(1)), dp.mean([1, 0], bounds=(0, 1), epsilon=1.0)
+    noise, shape = (
+        MeanNoise(rows=1, per_row=1, top=1, low=0.0, high=1.0, epsilon=Fraction(1)),
+        dp.mean([1, 0], bounds=(0, 1), epsilon=1.0),
+    )
     yes = seeded.binomial(400, 0.3, RUNS)
     noisy = noise.apply(yes, 400 - yes)
     found = [
@@ -188,7 +191,7 @@ def test_an_average_says_why_its_interval_is_wider_than_that_of_the_standard_err
 
 
 def test_findings_are_read_as_they_were_written_and_nothing_else() -> None:
-    found = Finding("median", 14.0, 11.0, unit="months", p=0.04)
+    found = Finding("median", 14.0, low=11.0, unit="months", p=0.04)
     assert Finding.from_dict(found.to_dict()) == found
     for broken in ({"name": 3}, {"name": "a", "value": "much"}, {"name": "a", "p": float("nan")}):
         with pytest.raises(ValueError):

@@ -121,7 +121,7 @@ def test_note_on_outgrown_size_allows_every_row_of_every_person():
 
 def test_quantile_of_more_rows_than_64_bits_have_scores_for_is_right():
     shares = (Fraction(1, 10_000), Fraction(1, 2), Fraction(9_999, 10_000))
-    noise = QuantileNoise(1, WEIGHT, shares, 5, Fraction(10))
+    noise = QuantileNoise(rows=1, per_row=WEIGHT, shares=shares, points=5, epsilon=Fraction(10))
     rows = 2**44  # weighed and multiplied by the shares' denominator: 2^74
     cells = np.array([[1, rows, rows, rows, 1]], dtype=np.int64) * WEIGHT
     assert noise.apply(cells).values.tolist() == [[1, 2, 3]]  # next to nothing is left to chance: 2^44 ranks

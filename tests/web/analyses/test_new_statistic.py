@@ -68,7 +68,7 @@ def define() -> type[OfColumn]:
             return (Measure("count"),)
 
         def noise(self, facts: Any, epsilon: Fraction) -> MeanNoise:
-            return MeanNoise(facts.rows, facts.bound.scale, 1, 0.0, 1.0, epsilon)
+            return MeanNoise(rows=facts.rows, per_row=facts.bound.scale, top=1, low=0.0, high=1.0, epsilon=epsilon)
 
         def answer(self, facts: Any, noise: MeanNoise, table: Any, *, confidence: float = COVERAGE) -> Any:
             below, above = table[0].reshape(-1, 2).T

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from pydplib._shown import Shown
@@ -51,6 +51,7 @@ class Alternative:
     what: What
     subject: str
     loss: float | None
+    _: KW_ONLY
     others: float | None = None
     suppressed: float = 0.0
     holds: bool | None = None
@@ -63,7 +64,7 @@ class Alternative:
         return {**vars(self), "columns": dict(self.columns)}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Advice(Shown):
     """What an anonymization costs, and what would cost less. Numbers of the original: for its owner.
 
@@ -208,13 +209,15 @@ def advise(
         table, quasi_identifiers, sensitive, person=person, identifiers=identifiers, insensitive=(), models=models,
         suppression=read_suppression(suppression), schema=schema, reference=reference,
     )  # fmt: skip
-    return _Adviser(task, method, loss, time_limit, progress).run(methods)
+    return _Adviser(task, method, loss=loss, time_limit=time_limit, progress=progress).run(methods)
 
 
 class _Adviser:
     """The searches behind an advice, within one time limit."""
 
-    def __init__(self, task: Task, method: str, loss: str, time_limit: float | None, progress: Progress | None) -> None:
+    def __init__(
+        self, task: Task, method: str, *, loss: str, time_limit: float | None, progress: Progress | None
+    ) -> None:
         self.task, self.problem, self.method, self.loss = task, task.problem, method, loss
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
         self.say = progress or (lambda done, total, name: None)
@@ -232,7 +235,7 @@ class _Adviser:
         fewer = [self._without_rule(place) for place in range(len(rules)) if len(rules) > 1]
         ways = [self._by(name) for name in methods]
         self.say(self.total, self.total, "")
-        made = Advice(base, losses, (), (), ())
+        made = Advice(base=base, losses=losses, columns=(), models=(), methods=())
         rank = {"column left out": 0, "column coarser": 1}
         found = [one for one in others if one is not None]
         return replace(

@@ -18,7 +18,7 @@ from pydplib.errors import AnonymityError
 from pydplib.schema import Schema
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FrontierPoint:
     """One k: what it costs and what risk is left.
 
@@ -82,7 +82,15 @@ def frontier(
         sizes = _released_sizes(problem, recoding.suppressed, recoding.suppressed_rows, recoding.levels or {})
         people = max(int(sizes.sum()), 1)
         highest = 1.0 / int(sizes.min()) if len(sizes) else 0.0
-        out.append(FrontierPoint(k, loss.granularity, highest, len(sizes) / people, loss.suppressed_share))
+        out.append(
+            FrontierPoint(
+                k=k,
+                loss=loss.granularity,
+                highest_risk=highest,
+                average_risk=len(sizes) / people,
+                suppressed_share=loss.suppressed_share,
+            )
+        )
     return tuple(out)
 
 

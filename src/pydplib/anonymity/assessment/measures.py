@@ -15,7 +15,7 @@ from pydplib.anonymity.tables.view import Spread
 from pydplib.errors import DataError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SensitiveMeasures:
     """What a table gives away about one sensitive column.
 

@@ -39,7 +39,7 @@ class Attack:
     at_risk: Mapping[float, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Contribution:
     """What one column adds to the risk.
 
@@ -58,7 +58,7 @@ class Contribution:
     rare: int
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Risk(Shown):
     """How easily records of a table can be matched to people.
 
@@ -294,7 +294,15 @@ def _contributions(columns: Sequence[ColumnCodes], view: View) -> list[Contribut
         without = unique(rest) if rest else (1.0 if view.people == 1 else 0.0)
         counts = np.bincount(column.codes, minlength=len(column.values))
         rare = int(((counts > 0) & (counts < 5)).sum())
-        out.append(Contribution(column.name, unique([column]), without, max(everything - without, 0.0), rare))
+        out.append(
+            Contribution(
+                column=column.name,
+                alone=unique([column]),
+                without=without,
+                gained=max(everything - without, 0.0),
+                rare=rare,
+            )
+        )
     return sorted(out, key=lambda item: (-item.gained, -item.alone))
 
 

@@ -132,7 +132,7 @@ _INSIDE: dict[str, re.Pattern[str]] = {
 """What counts in a single row already, also where it stands inside a longer text."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SafeHarborFinding:
     """A column that has one of the 18 kinds. No value is in it.
 
@@ -192,7 +192,12 @@ def _look(column: ColumnCodes, rows: int) -> list[SafeHarborFinding]:
 
     def add(letter: str, evidence: Evidence, share: float, words: str) -> None:
         sentence = f"'{column.name}': {words} ({letter}, {KINDS[letter]})."
-        out.setdefault(letter, SafeHarborFinding(letter, KINDS[letter], column.name, evidence, share, sentence))
+        out.setdefault(
+            letter,
+            SafeHarborFinding(
+                letter=letter, kind=KINDS[letter], column=column.name, evidence=evidence, share=share, sentence=sentence
+            ),
+        )
 
     def share_of(fits: Callable[[str], Any]) -> float:
         return sum(count for text, count in texts if fits(text)) / people

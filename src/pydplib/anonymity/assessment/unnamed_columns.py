@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -61,6 +61,7 @@ class ColumnFinding:
 
     column: str
     kind: Kind
+    _: KW_ONLY
     share: float
     sentence: str
     source: str | None = None
@@ -118,7 +119,8 @@ def find_unnamed(
     known = [name for name in quasi if name in released.columns]
     open_ = [name for name in released.columns if name not in {*known, *named, *sensitive, *identifiers, person}]
     kept = [name for name in identifiers if name in released.columns]
-    findings = [ColumnFinding(name, "identifier", 1.0, f"'{name}' was named as an identifier and is in the release.")
+    findings = [ColumnFinding(name, "identifier", share=1.0,
+    sentence=f"'{name}' was named as an identifier and is in the release.")
                 for name in kept]  # fmt: skip
     rows = len(released)
     if not rows:
@@ -130,7 +132,7 @@ def find_unnamed(
         counts = np.bincount(whose.codes, minlength=len(whose.values))
         if _copied_from(whose, counts, {person: sources[person]}, ()).column is not None:
             words = f"'{person}' names people as the original does. Drop it, or replace it by a pseudonym."
-            findings.append(ColumnFinding(person, "identifier", 1.0, words, person))
+            findings.append(ColumnFinding(person, "identifier", share=1.0, sentence=words, source=person))
     for name in dict.fromkeys([*sensitive, *named]):
         if sources and name in released.columns and name not in identifiers:
             findings += _values_of_others(released.coded(name), sources, identifiers, sensitive=name in sensitive)
@@ -151,7 +153,9 @@ def find_unnamed(
                 f"Together with the quasi-identifiers, {_listed(quiet)} single out {_percent(together)} of the rows; "
                 f"without them {_percent(before)}."
             )
-            findings.append(ColumnFinding(", ".join(quiet), "singles out", together - before, words, many=False))
+            findings.append(
+                ColumnFinding(", ".join(quiet), "singles out", share=together - before, sentence=words, many=False)
+            )
     return tuple(findings)
 
 
@@ -246,11 +250,11 @@ def _look(
     many = int(real.sum()) >= _MANY
     if source is not None and source in identifiers:
         words = f"'{name}' has the values of '{source}', which was named as an identifier."
-        return ColumnFinding(name, "identifier", share, words, source)
+        return ColumnFinding(name, "identifier", share=share, sentence=words, source=source)
     role = "Drop it, or say what it is."
     if source is not None and (picks >= HALF or copy.naming):
         words = f"'{name}' has the values of {_of(name, source)}: {_percent(picks)} of the rows name one person. {role}"
-        return ColumnFinding(name, "copied", picks, words, source, naming=copy.naming)
+        return ColumnFinding(name, "copied", share=picks, sentence=words, source=source, naming=copy.naming)
     if alone >= NEARLY or (few >= NEARLY and many):
         what = (
             f"has a value of its own in {_percent(alone)} of the rows"
@@ -258,7 +262,7 @@ def _look(
             else f"has values that fewer than {_FEW} rows share, in {_percent(few)} of the rows"
         )
         words = f"'{name}' {what}: a name, a number or a hash of one may link it to people. {role}"
-        return ColumnFinding(name, "unique", max(alone, few), words, source)
+        return ColumnFinding(name, "unique", share=max(alone, few), sentence=words, source=source)
     if source is None and many:
         twin = _same_profile(counts[real], rows, sources)
         if twin is not None:
@@ -266,13 +270,13 @@ def _look(
                 f"The values of '{name}' are as frequent, one by one, as those of '{twin}' in the original: whoever "
                 f"knows one knows the other. {role}"
             )
-            return ColumnFinding(name, "one-to-one", share, words, twin)
+            return ColumnFinding(name, "one-to-one", share=share, sentence=words, source=twin)
     if source in quasi and copy.alike and _classes([*classes, column], rows) > _classes(classes, rows):
         words = (
             f"'{name}' has the values of '{source}' in the original, which outsiders know: they tell more than the "
             "released ones. Drop it, or name it as a quasi-identifier."
         )
-        return ColumnFinding(name, "quasi-identifier", share, words, source)
+        return ColumnFinding(name, "quasi-identifier", share=share, sentence=words, source=source)
     if share > 0:
         start = f"'{name}' has the values of {_of(name, source)}; with" if source is not None else "With"
         what = f"'{name}'" if source is None else "it"
@@ -280,11 +284,15 @@ def _look(
             f"{start} the quasi-identifiers {what} singles out {_percent(joint)} of the rows (without it "
             f"{_percent(before)}). {role}"
         )
-        return ColumnFinding(name, "singles out" if source is None else "copied", share, words, source, many)
-    return ColumnFinding(name, "no role", 0.0, f"'{name}' has no role, so it was not attacked.", source)
+        return ColumnFinding(
+            name, "singles out" if source is None else "copied", share=share, sentence=words, source=source, many=many
+        )
+    return ColumnFinding(
+        name, "no role", share=0.0, sentence=f"'{name}' has no role, so it was not attacked.", source=source
+    )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Copy:
     """The column of the original that another one has its values from, if any."""
 
@@ -320,7 +328,7 @@ def _copied_from(
         better = best.column != column.name and (picks, matched) > (best.picks, best.matched)
         if best.column is None or better or (told.any() and not best.naming):
             gap = float(np.abs(counts / rows - there / people.everybody).sum() / 2)
-            best = _Copy(name, picks, matched, listed and picks > 0, gap <= _ALIKE)
+            best = _Copy(column=name, picks=picks, matched=matched, naming=listed and picks > 0, alike=gap <= _ALIKE)
     return best
 
 
@@ -357,13 +365,13 @@ def _values_of_others(
         return []
     if source in identifiers:
         words = f"'{name}' has the values of '{source}', which was named as an identifier."
-        return [ColumnFinding(name, "identifier", copy.picks, words, source)]
+        return [ColumnFinding(name, "identifier", share=copy.picks, sentence=words, source=source)]
     if not copy.naming:
         return []
     words = (
         f"'{name}' has the values of '{source}' in the original: {_percent(copy.picks)} of the rows name one person."
     )
-    return [ColumnFinding(name, "copied", copy.picks, f"{words} Drop it.", source, naming=True)]
+    return [ColumnFinding(name, "copied", share=copy.picks, sentence=f"{words} Drop it.", source=source, naming=True)]
 
 
 def _same_profile(counts: Ints, rows: int, sources: Mapping[str, _People]) -> str | None:

@@ -27,7 +27,7 @@ _SEED = 0  # of the classifier's trees and folds: an owner's own measurement, th
 _ENDS = re.compile(r"\s*[\[(]?\s*(-?\d+(?:\.\d+)?)\s*(?:-|,|to)\s*(-?\d+(?:\.\d+)?)\s*[\])]?\s*")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ColumnChange:
     """The distribution of one column before and after. It names bins and ranks, never a value of a cell.
 
@@ -123,7 +123,11 @@ def _compare(before: ColumnCodes, after: ColumnCodes, role: str, tree: Hierarchy
     second = second / total if total else second
     keep = [i for i in range(len(bins)) if i < len(bins) - 2 or first[i] or second[i]]
     return ColumnChange(
-        before.name, role, tuple(bins[i] for i in keep), tuple(map(float, first[keep])), tuple(map(float, second[keep]))
+        column=before.name,
+        role=role,
+        bins=tuple(bins[i] for i in keep),
+        before=tuple(map(float, first[keep])),
+        after=tuple(map(float, second[keep])),
     )
 
 
@@ -194,7 +198,7 @@ def _ordinal(number: int) -> str:
     return f"{number}{'th' if 10 < number % 100 < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Classification(Shown):
     """How well a sensitive column is predicted from the other columns, before and after.
 
@@ -264,7 +268,14 @@ def compare_classifier(
     before = _accuracy(original, names, target, most_rows)
     after = _accuracy(released, names, target, most_rows)
     counts = np.bincount(released.coded(target).codes)
-    return Classification(target, tuple(names), before, after, float(counts.max() / counts.sum()), len(released))
+    return Classification(
+        target=target,
+        features=tuple(names),
+        before=before,
+        after=after,
+        baseline=float(counts.max() / counts.sum()),
+        rows=len(released),
+    )
 
 
 def _accuracy(frame: Frame, names: Sequence[str], target: str, most_rows: int) -> float:

@@ -38,7 +38,7 @@ class Across:
     vanished: int
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Verification(Shown):
     """What a table guarantees as it is.
 

@@ -24,7 +24,7 @@ _ONE = re.compile(rf"^{_NUMBER}$")
 _MISSING = "\x00missing"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cover:
     """What a cell stands for; a text such as "2010-2019" is read as numbers and as days, whichever meets.
 

@@ -71,7 +71,7 @@ class ClassEvaluator:
         self._kept: dict[tuple[int, ...], TupleClasses] = {}
         self._cells = 0
         self._rises: dict[tuple[int, int, int], Ints] = {}
-        self.base = TupleClasses(problem, (0,) * len(columns), None, None)
+        self.base = TupleClasses(problem, (0,) * len(columns), source=None, groups=None)
 
     def evaluate(self, node: Node, below: TupleClasses | None = None) -> TupleClasses:
         """Return the classes of a node, made from those of a node below it if given."""
@@ -124,10 +124,10 @@ class ClassEvaluator:
                     parts.append(self.problem.fixed[source.rep])
                     cards.append(self.fixed_card)
                 keys, _ = combine(parts, cards, rows)
-                return TupleClasses(self.problem, node, source, group(keys))
+                return TupleClasses(self.problem, node, source=source, groups=group(keys))
             keys = self._pack(source, node, steps)
         groups = Cells(keys, steps.bound, source.rows) if few_cells(steps.bound, rows) else group(keys)
-        return TupleClasses(self.problem, node, source, groups, steps)
+        return TupleClasses(self.problem, node, source=source, groups=groups, steps=steps)
 
     def _steps(self, node: Node) -> LevelSteps:
         """Return how the keys of a node's classes are made when they are packed as closely as its labels allow."""
@@ -203,6 +203,7 @@ class TupleClasses:
         self,
         problem: SearchProblem,
         node: Node,
+        *,
         source: TupleClasses | None,
         groups: KeyGroups | Cells | None,
         steps: LevelSteps | None = None,

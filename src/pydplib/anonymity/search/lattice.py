@@ -30,7 +30,7 @@ fails may rule out the next."""
 Progress = Callable[["SearchInfo"], None]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class SearchInfo(Shown):
     """How a search went, or how far it is.
 
@@ -46,7 +46,7 @@ class SearchInfo(Shown):
             out passed without a chance to be the best.
 
     Examples:
-        >>> SearchInfo("optimal", 12, 3, 0.5, 0.4, False, 0.1).gap
+        >>> SearchInfo(method="optimal", nodes=12, checked=3, loss=0.5, bound=0.4, optimal=False, seconds=0.1).gap
         0.09999999999999998
     """
 
@@ -115,14 +115,14 @@ class Search:
         left = self.alive & (self.bound < self.loss)
         bound = self.loss if complete or not left.any() else min(float(self.bound[left].min()), self.loss)
         return SearchInfo(
-            "optimal",
-            self.problem.nodes,
-            self.judge.checks,
-            None if self.best is None else float(self.loss),
-            float(bound),
-            complete,
-            time.monotonic() - self.began,
-            tuple(self.visited.items()) if final else (),
+            method="optimal",
+            nodes=self.problem.nodes,
+            checked=self.judge.checks,
+            loss=None if self.best is None else float(self.loss),
+            bound=float(bound),
+            optimal=complete,
+            seconds=time.monotonic() - self.began,
+            visited=tuple(self.visited.items()) if final else (),
         )
 
     def _late(self) -> bool:
@@ -335,9 +335,10 @@ class BoxSearch:
         """Describe the state."""
         loss = None if self.best is None else float(self.loss)
         return SearchInfo(
-            "heuristic with bound", self.problem.nodes, self.judge.checks,
-            loss, self.loss if complete and loss is not None else min(self.bound, self.loss), complete,
-            time.monotonic() - self.began,
+            method="heuristic with bound", nodes=self.problem.nodes, checked=self.judge.checks,
+            loss=loss, bound=self.loss if complete and loss is not None else min(self.bound, self.loss),
+            optimal=complete,
+            seconds=time.monotonic() - self.began,
         )  # fmt: skip
 
     def _late(self) -> bool:

@@ -173,8 +173,9 @@ def recode_locally(
         )
     recoding = recode_nodes(problem, at_node, nodes)
     info = SearchInfo(
-        "cells" if cells else "local", problem.nodes, checked + single.judge.checks, cost, 0.0,
-        False, time.monotonic() - began,
+        method="cells" if cells else "local", nodes=problem.nodes, checked=checked + single.judge.checks, loss=cost,
+        bound=0.0,
+        optimal=False, seconds=time.monotonic() - began,
     )  # fmt: skip
     if progress is not None:
         progress(info)
@@ -305,7 +306,7 @@ def sub_problem(problem: SearchProblem, tuples: Ints) -> SearchProblem:
         [codes[tuples] for codes in problem.codes],
         problem.weight[tuples],
         problem.rules,
-        problem.limit,
+        limit=problem.limit,
         reference="input",
     )
     out.sensitive = problem.sensitive
@@ -340,14 +341,14 @@ def recode_nodes(problem: SearchProblem, at_node: Ints, nodes: Sequence[Node]) -
         kept = column.keeps_values and all(nodes[i][a] == 0 for i in used)
         columns.append(
             RecodedColumn(
-                column.name,
-                tuple(distinct_texts(parts)),
-                ids.astype(np.int64),
-                np.array(cost),
-                np.array(share),
-                np.array(step),
-                np.array(mass),
-                kept,
+                name=column.name,
+                labels=tuple(distinct_texts(parts)),
+                ids=ids.astype(np.int64),
+                cost=np.array(cost),
+                share=np.array(share),
+                step=np.array(step),
+                mass=np.array(mass),
+                kept=kept,
             )
         )
     return Recoding(tuple(columns), at_node < 0, stages=_stages(problem, at_node, nodes, used))

@@ -23,7 +23,7 @@ LOSSES = ("granularity", "precision", "entropy", "discernibility", "class_size")
 """The losses that a search can minimize."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Loss(Shown):
     """What was lost, by several measures; smaller is better.
 
@@ -38,7 +38,11 @@ class Loss(Shown):
         suppressed_share: The share of suppressed rows.
 
     Examples:
-        >>> Loss(0.1, 0.2, 0.3, 90, 1.2, 0.1, {"age": 0.1}, 0.0).granularity
+        >>> loss = Loss(
+        ...     granularity=0.1, precision=0.2, entropy=0.3, discernibility=90, class_size=1.2, ncp=0.1,
+        ...     columns={"age": 0.1}, suppressed_share=0.0,
+        ... )
+        >>> loss.granularity
         0.1
     """
 
@@ -92,7 +96,7 @@ class SeparableLoss:
     """
 
     def __init__(
-        self, name: str, problem: SearchProblem, tables: Sequence[Sequence[Floats]], full: float, offset: float
+        self, name: str, problem: SearchProblem, *, tables: Sequence[Sequence[Floats]], full: float, offset: float
     ) -> None:
         self.name, self.problem, self.tables, self.full = name, problem, tables, full
         self.columns = len(problem.columns)
@@ -217,13 +221,13 @@ def make_objective(name: str, problem: SearchProblem) -> Objective:
     """
     if name == "granularity":
         tables = [[c.cost[i][c.levels[i]] for i in range(c.height + 1)] for c in problem.columns]
-        return SeparableLoss(name, problem, tables, 1.0, 0.0)
+        return SeparableLoss(name, problem, tables=tables, full=1.0, offset=0.0)
     if name == "precision":
         steps = [[np.full(len(c.values), i / max(c.height, 1)) for i in range(c.height + 1)] for c in problem.columns]
-        return SeparableLoss(name, problem, steps, 1.0, 0.0)
+        return SeparableLoss(name, problem, tables=steps, full=1.0, offset=0.0)
     if name == "entropy":
         tables, offset = entropy_tables(problem)
-        return SeparableLoss(name, problem, tables, float(np.log2(max(problem.rows, 1))), offset)
+        return SeparableLoss(name, problem, tables=tables, full=float(np.log2(max(problem.rows, 1))), offset=offset)
     if name in ("discernibility", "class_size"):
         return ClassLoss(name, problem)
     raise ParameterError(f"Unknown loss '{name}'.{did_you_mean(name, LOSSES)}")

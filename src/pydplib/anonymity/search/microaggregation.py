@@ -46,7 +46,15 @@ def recode_microaggregation(problem: SearchProblem) -> tuple[Recoding, SearchInf
             "Allow more suppression or use method='optimal' or 'mondrian'."
         )
     columns = tuple(_aggregate(problem, a, part, number) for a in range(len(problem.columns)))
-    info = SearchInfo("microaggregation", number, number, None, 0.0, False, time.monotonic() - began)
+    info = SearchInfo(
+        method="microaggregation",
+        nodes=number,
+        checked=number,
+        loss=None,
+        bound=0.0,
+        optimal=False,
+        seconds=time.monotonic() - began,
+    )
     return Recoding(columns, gone[part]), info
 
 
@@ -140,6 +148,7 @@ def _aggregate(problem: SearchProblem, a: int, part: Ints, number: int) -> Recod
     merged = np.bincount(ids, weights=cost * people) / np.bincount(ids, weights=people)
     mass = np.maximum(np.bincount(ids, weights=people), float(counts.min(initial=1.0)))
     return RecodedColumn(
-        column.name, tuple(distinct_texts([(name, i) for i, name in enumerate(names)])), ids[part], merged, merged,
-        merged, mass, kept=False,
+        name=column.name, labels=tuple(distinct_texts([(name, i) for i, name in enumerate(names)])), ids=ids[part],
+        cost=merged, share=merged,
+        step=merged, mass=mass, kept=False,
     )  # fmt: skip

@@ -97,7 +97,15 @@ def recode_mondrian(problem: SearchProblem, *, labels: str) -> tuple[Recoding, S
     began = time.monotonic()
     part, number, cuts = partition(problem)
     recoding = label_parts(problem, part, number, labels, cuts)
-    info = SearchInfo("mondrian", number, number, None, 0.0, False, time.monotonic() - began)
+    info = SearchInfo(
+        method="mondrian",
+        nodes=number,
+        checked=number,
+        loss=None,
+        bound=0.0,
+        optimal=False,
+        seconds=time.monotonic() - began,
+    )
     return recoding, info
 
 
@@ -300,7 +308,14 @@ def _label_column(problem: SearchProblem, a: int, part: Ints, number: int, label
         id_of_part[owner[start]] = sets.into
     single = column.keeps_values and bool((ends - start == 1).all())
     return RecodedColumn(
-        column.name, tuple(distinct_texts(parts)), id_of_part[part], cost, share, cost, mass, kept=single
+        name=column.name,
+        labels=tuple(distinct_texts(parts)),
+        ids=id_of_part[part],
+        cost=cost,
+        share=share,
+        step=cost,
+        mass=mass,
+        kept=single,
     )
 
 

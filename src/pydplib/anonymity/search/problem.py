@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ class Pairs:
     person: Ints | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Persons:
     """Who owns which rows, where a person can have several.
 
@@ -85,6 +85,7 @@ class SearchProblem:
     codes: Sequence[Ints]
     weight: Ints
     rules: Sequence[ModelRule]
+    _: KW_ONLY
     limit: int
     of_row: Ints | None = None
     sensitive: dict[str, Sensitive] = field(default_factory=dict)
@@ -187,7 +188,7 @@ def describe_sensitive(
                 tree, forest = (*tree, np.zeros(len(values), dtype=np.int64)), True
         if isinstance(model, TCloseness) and model.order is not None:
             (rank, ranks), listed = rank_values(values, model.order), True
-    return Sensitive(name, counts / total, rank, ranks, tree, listed, forest)
+    return Sensitive(name=name, share=counts / total, rank=rank, ranks=ranks, tree=tree, listed=listed, forest=forest)
 
 
 def rank_values(values: Sequence[Any], order: Sequence[Any] | None) -> tuple[Ints, int]:

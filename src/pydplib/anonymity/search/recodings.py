@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from pydplib.anonymity.search.problem import SearchProblem
 from pydplib.anonymity.tables.columns import Bools, Floats, Ints, Resolved
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RecodedColumn:
     """One quasi-identifier after recoding.
 
@@ -58,6 +58,7 @@ class Recoding:
 
     columns: tuple[RecodedColumn, ...]
     suppressed: Bools
+    _: KW_ONLY
     suppressed_rows: Bools | None = None
     levels: Mapping[str, int] | None = None
     stages: tuple[Any, ...] = ()
@@ -86,18 +87,18 @@ def recode_levels(problem: SearchProblem, node: Node, suppressed: Bools, rows: B
         single = level == 0
         out.append(
             RecodedColumn(
-                column.name,
-                labels,
-                column.levels[level][problem.codes[a]],
-                column.cost[level],
-                np.where(column.cost[level] > 0, column.share[level], 0.0),
-                np.full(len(labels), level / max(column.height, 1)),
-                label_mass(column, level, value_counts(problem, a)),
+                name=column.name,
+                labels=labels,
+                ids=column.levels[level][problem.codes[a]],
+                cost=column.cost[level],
+                share=np.where(column.cost[level] > 0, column.share[level], 0.0),
+                step=np.full(len(labels), level / max(column.height, 1)),
+                mass=label_mass(column, level, value_counts(problem, a)),
                 kept=single and column.keeps_values,
             )
         )
     levels = {column.name: level for column, level in zip(problem.columns, node, strict=True)}
-    return Recoding(tuple(out), suppressed, rows, levels)
+    return Recoding(tuple(out), suppressed, suppressed_rows=rows, levels=levels)
 
 
 def measure_loss(problem: SearchProblem, recoding: Recoding) -> Loss:

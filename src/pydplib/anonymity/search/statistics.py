@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class ClassHistogram:
         return ClassHistogram(start, owner, self.value[inside], self.count[inside])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Sensitive:
     """One sensitive column of the table: its distribution, and its order and tree where a distance needs them.
 
@@ -89,7 +89,7 @@ class Sensitive:
         Ranks and tops that no longer occur are gone, as they are for somebody who sees that part alone.
 
         Examples:
-            >>> whole = Sensitive("ill", np.array([0.5, 0.25, 0.25]), np.arange(3), 3)
+            >>> whole = Sensitive(name="ill", share=np.array([0.5, 0.25, 0.25]), rank=np.arange(3), ranks=3)
             >>> part = whole.among(np.array([3.0, 0.0, 1.0]))
             >>> part.share.tolist(), part.ranks
             ([0.75, 0.0, 0.25], 2)
@@ -101,7 +101,9 @@ class Sensitive:
             rank, ranks = np.maximum(np.cumsum(present) - 1, 0)[rank], int(present.sum())
         if forest and len(np.unique(tree[-2][share > 0])) <= 1:
             tree, forest = tree[:-1], False
-        return Sensitive(self.name, share, rank, ranks, tree, self.listed, forest)
+        return Sensitive(
+            name=self.name, share=share, rank=rank, ranks=ranks, tree=tree, listed=self.listed, forest=forest
+        )
 
     def whatever_goes(self, rows: int, limit: int) -> Sensitive:
         """Return the column with the least distances that it can have once at most ``limit`` of all rows are gone.
@@ -111,7 +113,7 @@ class Sensitive:
         though they are next to each other once the gap is gone.
 
         Examples:
-            >>> whole = Sensitive("ill", np.array([0.4, 0.1, 0.5]), np.arange(3), 3)
+            >>> whole = Sensitive(name="ill", share=np.array([0.4, 0.1, 0.5]), rank=np.arange(3), ranks=3)
             >>> whole.whatever_goes(10, 1).rank.tolist(), whole.whatever_goes(10, 0).rank.tolist()
             ([0, 0, 1], [0, 1, 2])
         """
@@ -119,7 +121,15 @@ class Sensitive:
             return self
         stays = np.bincount(self.rank, weights=self.share, minlength=self.ranks) * rows > limit + 0.5
         place = np.maximum(np.cumsum(stays) - 1, 0)
-        return Sensitive(self.name, self.share, place[self.rank], self.ranks, self.tree, self.listed, self.forest)
+        return Sensitive(
+            name=self.name,
+            share=self.share,
+            rank=place[self.rank],
+            ranks=self.ranks,
+            tree=self.tree,
+            listed=self.listed,
+            forest=self.forest,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +146,7 @@ class ClassStats:
     """
 
     size: Ints
+    _: KW_ONLY
     histograms: Mapping[str, ClassHistogram] = field(default_factory=dict)
     sensitive: Mapping[str, Sensitive] = field(default_factory=dict)
     population: Mapping[int, Ints] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from pydplib.anonymity.search.statistics import ClassHistogram, ClassStats, Sens
 from pydplib.anonymity.tables.columns import Bools, Floats, Ints
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class NodeVerdict:
     """What a node would release.
 
@@ -67,20 +67,45 @@ class Judge:
         failing = ~fine
         failing_rows = int(classes.rows[failing].sum())
         if failing_rows > problem.limit:
-            return NodeVerdict(classes, failing, None, failing_rows, failing_rows)
+            return NodeVerdict(
+                classes=classes,
+                failing=failing,
+                suppressed=None,
+                failing_rows=failing_rows,
+                suppressed_rows=failing_rows,
+            )
         rows = failing_rows
         if problem.other or problem.history is not None:
-            if worth is not None and not worth(NodeVerdict(classes, failing, failing, failing_rows, failing_rows)):
-                return NodeVerdict(classes, failing, None, failing_rows, failing_rows, judged=False)
+            if worth is not None and not worth(
+                NodeVerdict(
+                    classes=classes,
+                    failing=failing,
+                    suppressed=failing,
+                    failing_rows=failing_rows,
+                    suppressed_rows=failing_rows,
+                )
+            ):
+                return NodeVerdict(
+                    classes=classes,
+                    failing=failing,
+                    suppressed=None,
+                    failing_rows=failing_rows,
+                    suppressed_rows=failing_rows,
+                    judged=False,
+                )
             values = Values(classes)
             surely = failing_rows + self._must_fail(classes, fine, values)
             if surely > problem.limit:
-                return NodeVerdict(classes, failing, None, surely, surely)
+                return NodeVerdict(
+                    classes=classes, failing=failing, suppressed=None, failing_rows=surely, suppressed_rows=surely
+                )
             fine = settle(problem, classes, problem.other, fine, values)
             rows = int(classes.rows[~fine].sum())
         if not presence_holds(problem, classes, rows):
             rows = problem.rows + 1
-        return NodeVerdict(classes, failing, ~fine, failing_rows, rows)
+        return NodeVerdict(
+            classes=classes, failing=failing, suppressed=~fine, failing_rows=failing_rows, suppressed_rows=rows
+        )
 
     def _must_fail(self, classes: Classes, fine: Bools, values: Values) -> int:
         """Return how many rows of the other classes fail t-closeness here and at every node below, at least."""
@@ -188,10 +213,10 @@ def class_stats(
     histogram, certain = values.of(rule.sensitive, keep)
     return ClassStats(
         size,
-        {rule.sensitive: histogram},
-        {rule.sensitive: against.get(rule.sensitive) or problem.sensitive[rule.sensitive]},
-        population,
-        {} if certain is None else {rule.sensitive: certain},
+        histograms={rule.sensitive: histogram},
+        sensitive={rule.sensitive: against.get(rule.sensitive) or problem.sensitive[rule.sensitive]},
+        population=population,
+        certain={} if certain is None else {rule.sensitive: certain},
     )
 
 

@@ -20,7 +20,7 @@ ROOT = "*"
 """What stands for "any value"."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Resolved:
     """The distinct values of one column and what becomes of each at every level.
 
@@ -122,7 +122,13 @@ def resolve_labels(
         out_share.append(share)
     _check_nested(name, out_levels, () if from_data else out_labels)
     return Resolved(
-        name, tuple(values), tuple(out_levels), tuple(out_labels), tuple(out_cost), tuple(out_share), from_data
+        name=name,
+        values=tuple(values),
+        levels=tuple(out_levels),
+        labels=tuple(out_labels),
+        cost=tuple(out_cost),
+        share=tuple(out_share),
+        from_data=from_data,
     )
 
 

@@ -234,9 +234,19 @@ class People:
         join = numbering.persons(person)
         nothing = np.zeros(0, dtype=np.int64)
         most = int(known) + int(counts.weight.sum()) + 1
-        draft = cls(Persons(most, nothing, nothing, nothing, nothing, linked=False), join, int(known), match)
+        draft = cls(
+            Persons(number=most, owner=nothing, person=nothing, rows=nothing, row_person=nothing, linked=False),
+            join,
+            int(known),
+            match,
+        )
         owner, who, _ = draft._distinct(relation, None)
-        return cls(Persons(most, owner, who, nothing, nothing, linked=False), join, int(known), match)
+        return cls(
+            Persons(number=most, owner=owner, person=who, rows=nothing, row_person=nothing, linked=False),
+            join,
+            int(known),
+            match,
+        )
 
     def _distinct(self, relation: Any, name: str | None) -> tuple[Ints, Ints, Any]:
         """Fetch the different (combination, person), with the values of a column if one is named."""
@@ -263,7 +273,7 @@ class People:
 # ruff: noqa: S608
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ColumnRoles:
     """Which column is what."""
 

@@ -7,7 +7,7 @@ is found here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class View:
     of_row: Ints
     size: Ints
     person: Ints | None = None
+    _: KW_ONLY
     counted: int | None = None
 
     @property
@@ -130,7 +131,7 @@ def view_of(columns: Sequence[ColumnCodes], rows: int, *, person: Ints | None = 
     return View(rows, cells, np.bincount(pairs[0], minlength=int(cells.max()) + 1), person if people < rows else None)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Spread:
     """Sensitive values of a view: dense counts per class, in blocks of classes."""
 
@@ -186,9 +187,18 @@ def spread_against(
     """Return the spread of (class, value) entries against the table's own or another distribution."""
     if reference is None:
         share = counts / max(int(counts.sum()), 1)
-        return Spread(view, column, column.values, share, (owner, value), weight)
+        return Spread(
+            view=view, column=column, domain=column.values, share=share, entries=(owner, value), weight=weight
+        )
     domain = tuple(dict.fromkeys([*reference, *column.values]))
     place = {item: i for i, item in enumerate(domain)}
     renumber = np.array([place[item] for item in column.values], dtype=np.int64)
     share = np.array([reference.get(item, 0.0) for item in domain])
-    return Spread(view, column, domain, share, (owner, renumber[value] if len(renumber) else value), weight)
+    return Spread(
+        view=view,
+        column=column,
+        domain=domain,
+        share=share,
+        entries=(owner, renumber[value] if len(renumber) else value),
+        weight=weight,
+    )

@@ -114,7 +114,7 @@ Look = Callable[[Outputs], NDArray[np.generic]]
 _LEARN = 0.4  # the part of the outputs on which the event is chosen
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Event:
     """An event to be judged: outputs whose cell is one of ``chosen``; more frequent on the first or the second."""
 
@@ -164,7 +164,9 @@ class EventTester:
         hits = best.count(one), best.count(two)
         proven = epsilon_at_least(hits[0], len(one), hits[1], len(two), delta=delta, chance=chance)
         side = "the second data set" if best.swapped else "the first data set"
-        return Evidence(pair, f"{best.words}, likelier on {side}", proven, hits, len(one))
+        return Evidence(
+            pair=pair, event=f"{best.words}, likelier on {side}", epsilon_at_least=proven, hits=hits, draws=len(one)
+        )
 
 
 def _looks(first: Outputs, second: Outputs) -> list[tuple[str, Look]]:
@@ -218,7 +220,7 @@ def _choose(words: str, look: Look, first: Outputs, second: Outputs, *, delta: f
                 chosen = np.zeros(size, dtype=np.bool_)
                 chosen[order[: top + 1]] = True
                 best = (float(promise[top]), chosen, swapped)
-    return _Event(words, look, code, best[1], best[2], best[0])
+    return _Event(words=words, look=look, code=code, chosen=best[1], swapped=best[2], promise=best[0])
 
 
 def _promise(mine: NDArray[np.int64], other: NDArray[np.int64], learnt: int, delta: float) -> NDArray[np.float64]:
@@ -243,7 +245,7 @@ DRAWS, DRAWS_ONE_BY_ONE = 120_000, 10_000
 _ZCDP_DELTAS = (1e-2, 1e-4)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Verdict(Shown):
     """What an audit found.
 

@@ -6,7 +6,7 @@ They are the tests of the audit: whoever changes it runs ``pydplib audit --fault
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -36,12 +36,13 @@ class Subject:
 
     Examples:
         >>> from pydplib.mechanisms import Geometric
-        >>> Subject("count", "A noisy count.", Geometric(1, 1.0), PureDP(1.0), tight=True).name
+        >>> Subject("count", "A noisy count.", mechanism=Geometric(1, 1.0), claim=PureDP(1.0), tight=True).name
         'count'
     """
 
     name: str
     words: str
+    _: KW_ONLY
     mechanism: Any
     claim: Guarantee
     neighbours: Callable[[], Any] | None = None
@@ -96,17 +97,22 @@ def faults(epsilon: float = 1.0, *, seed: int | None = None) -> list[Subject]:
         return int(Geometric(1, epsilon).release(len(values)))
 
     return [
-        Subject("half-scale", "Noise for half the sensitivity.", Laplace(0.5, epsilon), claim, lambda: scalar),
-        Subject("float-noise", "Laplace noise in floating point.", in_floats, claim, lambda: scalar),
-        Subject("data-bounds", "A mean whose bounds come from the data.", bounds_from_data, claim, columns, draws=_FEW),
-        Subject("unclamped", "A sum whose values are not clamped.", unclamped, claim, columns, draws=_FEW),
-        Subject("open-size", "A mean with noise for R / n, n private.", size_in_the_open, claim, columns, draws=_FEW),
+        Subject("half-scale", "Noise for half the sensitivity.", mechanism=Laplace(0.5, epsilon), claim=claim,
+        neighbours=lambda: scalar),
+        Subject("float-noise", "Laplace noise in floating point.", mechanism=in_floats, claim=claim,
+        neighbours=lambda: scalar),
+        Subject("data-bounds", "A mean whose bounds come from the data.", mechanism=bounds_from_data, claim=claim,
+        neighbours=columns, draws=_FEW),
+        Subject("unclamped", "A sum whose values are not clamped.", mechanism=unclamped, claim=claim,
+        neighbours=columns, draws=_FEW),
+        Subject("open-size", "A mean with noise for R / n, n private.", mechanism=size_in_the_open, claim=claim,
+        neighbours=columns, draws=_FEW),
         Subject(
             "rows-for-persons",
             "A count of rows with noise for one row, where one person has three.",
-            forgets_the_rows,
-            claim,
-            lambda: [Pair(np.zeros(9), np.zeros(6), "one person with three rows leaves")],
+            mechanism=forgets_the_rows,
+            claim=claim,
+            neighbours=lambda: [Pair(np.zeros(9), np.zeros(6), "one person with three rows leaves")],
             draws=_FEW,
         ),
     ]  # fmt: skip

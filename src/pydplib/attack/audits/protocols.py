@@ -66,7 +66,7 @@ class Neighbours(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """What one pair of neighbours showed.
 
@@ -78,7 +78,8 @@ class Evidence:
         draws: How many outputs were judged, of each.
 
     Examples:
-        >>> Evidence("one person leaves", "the value", 0.9, hits=(500, 190), draws=1000).shares
+        >>> Evidence(pair="one person leaves", event="the value", epsilon_at_least=0.9, hits=(500, 190),
+        ...     draws=1000).shares
         (0.5, 0.19)
     """
 

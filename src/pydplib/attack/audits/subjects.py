@@ -53,7 +53,10 @@ def _mechanisms(epsilon: float) -> list[Subject]:
         ),
         ("coin-flip", "Yes or no by two coins; epsilon is always ln 3.", CoinFlip(), LocalDP(math.log(3)), True),
     ]  # fmt: skip
-    return [Subject(name, words, made_of, promise, None, tight) for name, words, made_of, promise, tight in made]
+    return [
+        Subject(name, words, mechanism=made_of, claim=promise, neighbours=None, tight=tight)
+        for name, words, made_of, promise, tight in made
+    ]
 
 
 def _releases(epsilon: float) -> list[Subject]:
@@ -75,7 +78,10 @@ def _releases(epsilon: float) -> list[Subject]:
         ("histogram", "A histogram.", lambda x: release.histogram(x, edges=edges, epsilon=epsilon), True),
     ]  # fmt: skip
     return [
-        *(Subject(name, words, AtTap(run), claim, few, tight) for name, words, run, tight in made),
+        *(
+            Subject(name, words, mechanism=AtTap(run), claim=claim, neighbours=few, tight=tight)
+            for name, words, run, tight in made
+        ),
         _quantiles_of_groups(epsilon),
         _two_tables(epsilon),
         _deviation(epsilon),
@@ -85,12 +91,19 @@ def _releases(epsilon: float) -> list[Subject]:
 
 def _quantiles_of_groups(epsilon: float) -> Subject:
     """Return medians of two groups off one table of counts, where a person has up to three rows."""
-    table = BinnedQuantileNoise(3, 1, (Fraction(1, 2),), 4, 2, exact(epsilon))
+    table = BinnedQuantileNoise(rows=3, per_row=1, shares=(Fraction(1, 2),), points=4, width=2, epsilon=exact(epsilon))
     without = np.array([[2, 1, 0, 0], [0, 1, 2, 1]], dtype=np.int64)
     with_them = without + np.array([[0, 0, 0, 0], [0, 0, 0, 3]])
     pair = [Pair(without, with_them, "one person with three rows joins the last bin of a group")]
     words = "Medians of groups, read off one table of counts."
-    return Subject("group-quantiles", words, AtTap(table.apply), PureDP(epsilon), lambda: pair, True)
+    return Subject(
+        "group-quantiles",
+        words,
+        mechanism=AtTap(table.apply),
+        claim=PureDP(epsilon),
+        neighbours=lambda: pair,
+        tight=True,
+    )
 
 
 def _two_tables(epsilon: float) -> Subject:
@@ -101,12 +114,14 @@ def _two_tables(epsilon: float) -> Subject:
     pair = [Pair(without, with_them, "one person with three rows joins the same cell of each table")]
     run = AtTap(lambda cells: add_pair(cells[:, :2], cells[:, 2:], scale, sensitivity=3))
     words = "Two tables of counts with one noise that is shaped for both."
-    return Subject("two-tables", words, run, PureDP(epsilon), lambda: pair, True)
+    return Subject("two-tables", words, mechanism=run, claim=PureDP(epsilon), neighbours=lambda: pair, tight=True)
 
 
 def _deviation(epsilon: float) -> Subject:
     """Return a standard deviation of values in steps from -10 to 10 about the middle."""
-    noise = DeviationNoise(1, 1, 100, 10, 0.01, 0.1, 1.0, exact(epsilon))
+    noise = DeviationNoise(
+        rows=1, per_row=1, top=100, half=10, square_step=0.01, step=0.1, most=1.0, epsilon=exact(epsilon)
+    )
 
     def sums(*steps: int) -> Any:
         squares = sum(step * step for step in steps)
@@ -114,14 +129,23 @@ def _deviation(epsilon: float) -> Subject:
 
     pair = [Pair(sums(1, -2, 3), sums(1, -2, 3, 10), "one person at the upper bound joins")]
     run = AtTap(lambda numbers: noise.apply(*numbers))
-    return Subject("deviation", "A standard deviation.", run, PureDP(epsilon), lambda: pair, False)
+    return Subject(
+        "deviation", "A standard deviation.", mechanism=run, claim=PureDP(epsilon), neighbours=lambda: pair, tight=False
+    )
 
 
 def _mode(epsilon: float) -> Subject:
     """Return the more frequent of two values, where a person has up to three rows."""
     noise = ModeNoise(3, 1, 2, exact(epsilon))
     pair = [Pair(np.array([3, 0]), np.array([3, 3]), "one person with three rows of the rarer value joins")]
-    return Subject("mode", "The most frequent value.", AtTap(noise.apply), PureDP(epsilon), lambda: pair, True)
+    return Subject(
+        "mode",
+        "The most frequent value.",
+        mechanism=AtTap(noise.apply),
+        claim=PureDP(epsilon),
+        neighbours=lambda: pair,
+        tight=True,
+    )
 
 
 def _clinical(epsilon: float) -> list[Subject]:
@@ -160,11 +184,16 @@ def _clinical(epsilon: float) -> list[Subject]:
 
         pair = [Pair(without, joined, "one person joins the last cell of every table")]
         words = f"{type(question).title}: a table of counts, and what follows from it."
-        found.append(Subject(name, words, AtTap(run), PureDP(epsilon), _given(pair), True))
-    top = TopNoise(1, 1, 3, exact(epsilon), 2)
+        found.append(
+            Subject(name, words, mechanism=AtTap(run), claim=PureDP(epsilon), neighbours=_given(pair), tight=True)
+        )
+    top = TopNoise(rows=1, per_row=1, values=3, epsilon=exact(epsilon), places=2)
     pair = [Pair(np.array([2, 2, 2]), np.array([2, 2, 3]), "one person with the last value joins")]
     words = "The most frequent values, in order."
-    return [*found, Subject("top", words, AtTap(top.apply), PureDP(epsilon), lambda: pair, False)]
+    return [
+        *found,
+        Subject("top", words, mechanism=AtTap(top.apply), claim=PureDP(epsilon), neighbours=lambda: pair, tight=False),
+    ]
 
 
 def _given(pairs: list[Pair]) -> Any:
@@ -193,12 +222,15 @@ def _records(epsilon: float) -> list[Subject]:
     claim = LocalDP(epsilon)
     return [
         Subject(
-            "paper-public", "Paper mode with public bounds: noise on every record.", _PaperRecords(epsilon), claim,
-            lambda: pair, True,
+            "paper-public", "Paper mode with public bounds: noise on every record.", mechanism=_PaperRecords(epsilon),
+            claim=claim,
+            neighbours=lambda: pair, tight=True,
         ),
-        Subject("paper-flags", "Paper mode of yes and no: every record may flip.", noisy(), claim, lambda: flags, True),
+        Subject("paper-flags", "Paper mode of yes and no: every record may flip.", mechanism=noisy(), claim=claim,
+        neighbours=lambda: flags, tight=True),
         Subject(
             "paper-categories", "Paper mode of public categories: every record may change.",
-            noisy(is_range=True, categories=["a", "b", "c"]), claim, lambda: groups, True,
+            mechanism=noisy(is_range=True, categories=["a", "b", "c"]), claim=claim, neighbours=lambda: groups,
+            tight=True,
         ),
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from pydplib.attack.bounds import surer
@@ -40,6 +40,7 @@ class Audience:
 
     name: str
     title: str
+    _: KW_ONLY
     attacks: frozenset[str]
     chance: float
     exposed: float
@@ -57,33 +58,41 @@ def _tried_by(reach: Reach) -> frozenset[str]:
 AUDIENCES: dict[str, Audience] = {
     audience.name: audience
     for audience in (
-        Audience("owner", "Data owner", frozenset(), 1.0, 1.0, float("inf"), "holds the original anyway"),
+        Audience(
+            "owner",
+            "Data owner",
+            attacks=frozenset(),
+            chance=1.0,
+            exposed=1.0,
+            epsilon=float("inf"),
+            why="holds the original anyway",
+        ),
         Audience(
             "collaborator",
             "Collaborator",
-            _tried_by("near"),
-            0.2,
-            0.05,
-            DEFAULT_BUDGETS["collaborator"].total,
-            "bound by an agreement, no list of other people at hand; one in five is the usual limit",
+            attacks=_tried_by("near"),
+            chance=0.2,
+            exposed=0.05,
+            epsilon=DEFAULT_BUDGETS["collaborator"].total,
+            why="bound by an agreement, no list of other people at hand; one in five is the usual limit",
         ),
         Audience(
             "third_party",
             "Third party",
-            _tried_by("far"),
-            0.09,
-            0.01,
-            DEFAULT_BUDGETS["third_party"].total,
-            "may know people, earlier releases and a fact or two; 9 % is what medicines agencies ask for",
+            attacks=_tried_by("far"),
+            chance=0.09,
+            exposed=0.01,
+            epsilon=DEFAULT_BUDGETS["third_party"].total,
+            why="may know people, earlier releases and a fact or two; 9 % is what medicines agencies ask for",
         ),
         Audience(
             "public",
             "Public",
-            _tried_by("anybody"),
-            0.05,
-            0.0,
-            DEFAULT_BUDGETS["public"].total,
-            "anybody, for ever: whatever works once works for all",
+            attacks=_tried_by("anybody"),
+            chance=0.05,
+            exposed=0.0,
+            epsilon=DEFAULT_BUDGETS["public"].total,
+            why="anybody, for ever: whatever works once works for all",
         ),
     )
 }

@@ -250,7 +250,7 @@ def _as_row_numbers(found: ColumnFinding, linked: float) -> ColumnFinding:
         f"'{found.column}' holds row numbers of the original: they link {percent(linked)} of the people to their rows. "
         "Drop it."
     )
-    return ColumnFinding(found.column, "row numbers", linked, words, found.source)
+    return ColumnFinding(found.column, "row numbers", share=linked, sentence=words, source=found.source)
 
 
 def _table_tasks(

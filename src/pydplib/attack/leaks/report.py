@@ -20,7 +20,7 @@ from pydplib.paper.result import DPResult
 from pydplib.release.results.release import Release
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class LeakReport(Shown):
     """What was tried on a release, what was learnt, and who may get it. No cell of a table is in it.
 

@@ -247,7 +247,7 @@ RISE = 0.2
 """By how much the belief in somebody's true value must rise for the release to have told it; as in ``skewness``."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Cases:
     """People who are in the same situation: same candidates, same true value.
 
@@ -330,7 +330,7 @@ class Cases:
 _SEED = 20_240_229  # the sample of people in a table too ambiguous to match as a whole: the same in every run
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Candidates:
     """Known people and the released classes that could hold each of them.
 
@@ -405,14 +405,16 @@ class Candidates:
         wide = Entries(entries.owner, entries.value, entries.count, domain)
         if self.person is None:
             made = count_entries(self.pool + 1, codes, None, domain)
-            return Cases(made.owner - 1, made.value, made.count, wide, self.size)
+            return Cases(pool=made.owner - 1, truth=made.value, people=made.count, entries=wide, size=self.size)
         width = max(len(domain), 1)
         # A person is one, spread evenly over the different cases that she is in.
         key, person = distinct_pairs((self.pool + 1) * width + codes, self.person)
         weight = 1 / np.bincount(person)[person]
         made = count_entries(key // width, key % width, weight, domain)
         case = np.searchsorted(made.owner * width + made.value, key)
-        return Cases(made.owner - 1, made.value, made.count, wide, self.size, (person, case))
+        return Cases(
+            pool=made.owner - 1, truth=made.value, people=made.count, entries=wide, size=self.size, whose=(person, case)
+        )
 
     def _expected(self, entries: Entries) -> Cases:
         """People whose true value is not known: as the release says it is spread among their candidates."""
@@ -420,7 +422,7 @@ class Candidates:
             raise DataError("No released row fits any of the known people, and their true values are not known.")
         chance = entries.count / np.maximum(self.size[entries.owner], 1e-9)
         people = chance * self.people[entries.owner]
-        return Cases(entries.owner, entries.value, people, entries, self.size)
+        return Cases(pool=entries.owner, truth=entries.value, people=people, entries=entries, size=self.size)
 
 
 def find_candidates(
@@ -494,7 +496,16 @@ def as_shown(classes: ReleasedClasses) -> Candidates:
         # Rows that stay linked are known by all that belong together.
         pool, start, members = profiles_of(classes)
         classes = by_person(classes)
-    return Candidates(classes, pool, start, members, truth, given=False, everybody=whole, person=classes.person_of_row)
+    return Candidates(
+        classes=classes,
+        pool=pool,
+        start=start,
+        members=members,
+        truth=truth,
+        given=False,
+        everybody=whole,
+        person=classes.person_of_row,
+    )
 
 
 def match(
@@ -549,7 +560,17 @@ def match_columns(
         except TooManyPairs:
             rows = _fewer(rows, whose, rng)
     sampled = {name: ColumnCodes(name, column.codes[rows], column.values) for name, column in truth.items()}
-    return Candidates(classes, pool, start, members, sampled, True, people, rows, owner)
+    return Candidates(
+        classes=classes,
+        pool=pool,
+        start=start,
+        members=members,
+        truth=sampled,
+        given=True,
+        everybody=people,
+        rows=rows,
+        person=owner,
+    )
 
 
 def _fewer(rows: Ints, whose: Ints | None, rng: np.random.Generator) -> Ints:
@@ -588,7 +609,16 @@ def regroup(
     """Return the same known people with other candidates: what ``entries`` and ``size`` say of the sets in ``pool``."""
     classes = ReleasedClasses(people.classes.names, (), size, {name: entries}, noisy=noisy, margin=margin)
     start, members = np.arange(len(size) + 1), np.arange(len(size))
-    return Candidates(classes, pool, start, members, people.truth, True, len(pool), person=people.person)
+    return Candidates(
+        classes=classes,
+        pool=pool,
+        start=start,
+        members=members,
+        truth=people.truth,
+        given=True,
+        everybody=len(pool),
+        person=people.person,
+    )
 
 
 def one_column(watched: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,7 @@ class ReleasedClasses:
     cells: tuple[ColumnCodes, ...]
     size: Floats
     entries: Mapping[str, Entries]
+    _: KW_ONLY
     noisy: bool = False
     margin: float = 0.0
     epsilon: float | None = None

@@ -81,7 +81,14 @@ def judge_similarity(
     kinds, number = kinds_of(cases.entries.domain, hierarchy, at_least("level", level, 1), name)
     domain = tuple(str(i) for i in range(number))
     entries = count_entries(cases.entries.owner, kinds[cases.entries.value], cases.entries.count, domain)
-    lifted = Cases(cases.pool, kinds[cases.truth], cases.people, entries, cases.size, cases.whose)
+    lifted = Cases(
+        pool=cases.pool,
+        truth=kinds[cases.truth],
+        people=cases.people,
+        entries=entries,
+        size=cases.size,
+        whose=cases.whose,
+    )
     sure, says = sole_values(lifted, classes)
     fine, _ = sole_values(cases, classes)
     return certain_result(

@@ -282,7 +282,7 @@ def _unique(options: list[Option], item: str, notes: Notes) -> tuple[Option, ...
 
 def _with_value(option: Option, value: str | int) -> Option:
     code = option.code or str(option.value)
-    return Option(value, option.title, option.help, option.sentence, option.system, code)
+    return Option(value, option.title, help=option.help, sentence=option.sentence, system=option.system, code=code)
 
 
 QUESTION_TYPES: Mapping[str, Kind] = {

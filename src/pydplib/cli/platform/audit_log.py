@@ -86,7 +86,7 @@ def show(
     from pydplib.web.auditlog.models import Line
 
     lines = Line.objects.all() if project is None else lines_of([project])
-    wanted = LineFilter(action, actor, since and since.date(), until and until.date())
+    wanted = LineFilter(action=action, actor=actor, about=since and since.date(), since=until and until.date())
     newest = list(narrow(lines, wanted)[:last])
     if as_json:
         click.echo("".join(to_json(newest)), nl=False)

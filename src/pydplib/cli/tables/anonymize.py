@@ -130,7 +130,8 @@ def config_text(file: str, guesses: list[Guess], *, sheet: str | None = None) ->
     """Return the text of a configuration with every guess and the reason for it.
 
     Examples:
-        >>> text = config_text("a.csv", [Guess("age", "quasi", "the name says so", {"kind": "automatic"})])
+        >>> text = config_text("a.csv", [Guess("age", role="quasi", why="the name says so",
+        ...     hierarchy={"kind": "automatic"})])
         >>> "[quasi_identifiers.age]" in text and "checked = false" in text
         True
     """
@@ -308,7 +309,7 @@ def command(
             _write_config(tables, file, sheet, config_file)
             return
         past = Past(previous, trace_key, keeps_trace=trace is not None)
-        run = Run(tables, file, config_file, sheet, time_limit, past)
+        run = Run(tables, file, config=config_file, sheet=sheet, time_limit=time_limit, past=past)
         advice = run.advise(as_json=as_json and output is None) if with_advice else None
         if output is not None:
             extras = Extras(frontier=with_frontier, classifier=classifier, advice=advice)

@@ -63,7 +63,7 @@ class Run:
     """One anonymization: the configuration is read, the table is opened, the search runs, everything is written."""
 
     def __init__(
-        self, tables: Tables, file: Path, config: Path, sheet: str | None, time_limit: float | None, past: Past
+        self, tables: Tables, file: Path, *, config: Path, sheet: str | None, time_limit: float | None, past: Past
     ) -> None:
         from pydplib.cli.tables.configuration import read_config
 

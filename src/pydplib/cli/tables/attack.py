@@ -119,7 +119,7 @@ def command(
     with open_files() as tables:
         first = tables.open(original)
         call = f"pydplib attack {original} {released}"
-        said = Roles(quasi, sensitive, insensitive, identifiers, person)
+        said = Roles(quasi=quasi, sensitive=sensitive, insensitive=insensitive, identifiers=identifiers, person=person)
         roles = said.filled(config, lambda path: tables.open(path).frame(), first.columns, whole=True)
         names = check_quasi(first, roles.quasi, call) if roles.quasi or not noisy else []
         watched, person = list(dict.fromkeys(roles.sensitive)), roles.person

@@ -127,7 +127,7 @@ _ENTRIES = (
 OpenTable = Callable[[Path], Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Config:
     """What a configuration file says.
 
@@ -161,7 +161,7 @@ class Config:
         return any(pseudonym is not None and pseudonym.consistent for pseudonym in self.identifiers.values())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Roles:
     """Which column of a table is what, from options and, where they are silent, from a configuration.
 
@@ -203,13 +203,13 @@ class Roles:
         person = said.person if self.person is None and said.person in columns else self.person
         replaced = rest(name for name, pseudonym in said.identifiers.items() if pseudonym is not None)
         return Roles(
-            self.quasi + rest(said.quasi_identifiers),
-            self.sensitive + rest(said.sensitive),
-            self.insensitive + rest(said.keep),
-            self.identifiers + rest(name for name in said.identifiers if name not in replaced),
-            person,
-            {name: tree for name, tree in said.quasi_identifiers.items() if tree is not None},
-            tuple(name for name in replaced if name != person),
+            quasi=self.quasi + rest(said.quasi_identifiers),
+            sensitive=self.sensitive + rest(said.sensitive),
+            insensitive=self.insensitive + rest(said.keep),
+            identifiers=self.identifiers + rest(name for name in said.identifiers if name not in replaced),
+            person=person,
+            hierarchies={name: tree for name, tree in said.quasi_identifiers.items() if tree is not None},
+            pseudonyms=tuple(name for name in replaced if name != person),
         )
 
 

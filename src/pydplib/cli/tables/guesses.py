@@ -7,7 +7,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 from pydplib._duckdb_files import sql_name as identifier
@@ -78,6 +78,7 @@ class Guess:
     """
 
     name: str
+    _: KW_ONLY
     role: Role
     why: str
     hierarchy: dict[str, Any] = field(default_factory=dict)
@@ -101,7 +102,7 @@ def person_of(guesses: list[Guess]) -> str | None:
     return person_column(guess.name for guess in guesses if guess.role == "identifier" and guess.repeated)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Look:
     """How a column's values look."""
 
@@ -127,6 +128,9 @@ class _Look:
 
     def __repr__(self) -> str:
         return "_Look(private)"
+
+
+_LOOKS = tuple(each.name for each in fields(_Look))
 
 
 def _look(table: TableFile, rows: int) -> dict[str, _Look]:
@@ -158,7 +162,10 @@ def _look(table: TableFile, rows: int) -> dict[str, _Look]:
     with engine_errors(table.format):
         (found,) = table.relation.query("looked_at", f"SELECT {', '.join(parts)} FROM looked_at").fetchall()
     width = len(parts) // len(table.columns)
-    return {name: _Look(*found[i * width : (i + 1) * width]) for i, name in enumerate(table.columns)}
+    return {
+        name: _Look(**dict(zip(_LOOKS, found[i * width : (i + 1) * width], strict=True)))
+        for i, name in enumerate(table.columns)
+    }
 
 
 def _words(name: str) -> str:
@@ -188,9 +195,9 @@ def _guess(name: str, kind: Kind, look: _Look, rows: int) -> Guess:
     repeated = look.distinct < look.present
     role, why = _role(name, kind, look, rows)
     if role != "quasi":
-        return Guess(name, role, why, repeated=repeated)
+        return Guess(name, role=role, why=why, repeated=repeated)
     hierarchy, hint = _hierarchy(name, kind, look)
-    return Guess(name, role, why, hierarchy, hint, repeated)
+    return Guess(name, role=role, why=why, hierarchy=hierarchy, hint=hint, repeated=repeated)
 
 
 def _role(name: str, kind: Kind, look: _Look, rows: int) -> tuple[Role, str]:

@@ -79,7 +79,7 @@ def command(
         raise click.UsageError("--values is for the screen; leave --json out.")
     with waiting(f"Reading {file.name}"), open_files() as tables:
         table = tables.open(file, sheet=sheet)
-        said = Roles(quasi, insensitive=insensitive, identifiers=identifiers, person=person)
+        said = Roles(quasi=quasi, insensitive=insensitive, identifiers=identifiers, person=person)
         roles = said.filled(config, lambda path: tables.open(path).frame(), table.columns, whole=False)
         names, person = check_quasi(table, roles.quasi, f"pydplib risk {file}"), roles.person
         if person is not None:

@@ -49,7 +49,7 @@ _MEASURES: dict[str, tuple[str, bool]] = {
 DEMANDS = ("k", *_MEASURES, "l-recursive")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Demand:
     """Something that has to hold: ``k=5``, ``l=3``, ``diagnosis:t=0.2``, ``l-recursive=4,3`` (c and l)."""
 
@@ -92,7 +92,7 @@ def _read_demand(text: str) -> Demand:
         raise click.BadParameter(f"'{text}' is not {form}.")
     if name == "k" and colon:
         raise click.BadParameter(f"'{text}': k is about the whole table, leave the column out.")
-    return Demand(text, name, numbers[0], int(numbers[-1]), column.strip() if colon else None)
+    return Demand(text=text, name=name, limit=numbers[0], l=int(numbers[-1]), column=column.strip() if colon else None)
 
 
 def judge(found: Verification, demands: Sequence[Demand]) -> list[dict[str, Any]]:
@@ -201,7 +201,7 @@ def command(
         if safe_harbor:
             _check_safe_harbor(table, insensitive, as_json=as_json)
             return
-        said = Roles(quasi, sensitive, insensitive, identifiers, person)
+        said = Roles(quasi=quasi, sensitive=sensitive, insensitive=insensitive, identifiers=identifiers, person=person)
         roles = said.filled(config, lambda path: tables.open(path).frame(), table.columns, whole=False)
         names = check_quasi(table, roles.quasi, f"pydplib verify {file}")
         watched, person = list(dict.fromkeys(roles.sensitive)), roles.person

@@ -43,10 +43,10 @@ class SqlEngine:
         self,
         name: str,
         schema: Schema,
+        *,
         dialect: Dialect,
         source: SqlSource,
         run: Run,
-        *,
         close: Callable[[], None] | None = None,
     ) -> None:
         self.name = name
@@ -79,7 +79,7 @@ class SqlEngine:
     def over(self, schema: Schema, source: SqlSource) -> SqlEngine:
         """Return an engine over another source of the same database, by the same connection, which stays this one's."""
         engine = copy(self)
-        SqlEngine.__init__(engine, self.name, schema, self._dialect, source, self._run)
+        SqlEngine.__init__(engine, self.name, schema, dialect=self._dialect, source=source, run=self._run)
         engine.address, engine._lock = self.address, self._lock
         engine._opener = self  # which closes the connection when it is forgotten
         return engine

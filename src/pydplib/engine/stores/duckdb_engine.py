@@ -275,4 +275,6 @@ def _engine(
 
     described = guarded("DuckDB", lambda: run(f"DESCRIBE SELECT * FROM {source}"), opening=True)
     storages = {str(row[0]): _DIALECT.storage(str(row[1])) for row in described}
-    return SqlEngine("DuckDB", schema, dialect, SqlSource(source, storages, is_pinned, stamp), run, close=close)
+    return SqlEngine(
+        "DuckDB", schema, dialect=dialect, source=SqlSource(source, storages, is_pinned, stamp), run=run, close=close
+    )

@@ -105,7 +105,7 @@ def _on_postgres(backend: Any, schema: Schema, parts: Sequence[str], text: str |
         found = guarded("PostgreSQL", lambda: _described(backend.con, text), opening=True)
         storages = {name: postgres_engine.storage(kind) for name, kind in found.items()}
         source = SqlSource(f"({text}) {_ALIAS}", storages, is_pinned=False)
-    engine = _IbisPostgresEngine("PostgreSQL", schema, dialect, source, session.run)
+    engine = _IbisPostgresEngine("PostgreSQL", schema, dialect=dialect, source=source, run=session.run)
     engine.session = session
     engine.check_ready()
     return engine

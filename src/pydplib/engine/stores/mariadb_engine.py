@@ -268,7 +268,9 @@ def make_engine(
                 )
             guarded("MariaDB", lambda: run(statement), opening=True)
             source = copy
-    engine = MariaDBEngine("MariaDB", schema, _DIALECT, SqlSource(source, storages), run, close=close)
+    engine = MariaDBEngine(
+        "MariaDB", schema, dialect=_DIALECT, source=SqlSource(source, storages), run=run, close=close
+    )
     engine.is_copy = not is_pinned
     return engine
 

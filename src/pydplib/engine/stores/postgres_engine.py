@@ -175,7 +175,9 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> PostgresE
     import_extra("psycopg", what="Reading from PostgreSQL", extra="postgres")
     connection = _Connection(address)
     source = describe(connection.run, table.split("."))
-    engine = PostgresEngine("PostgreSQL", schema, _DIALECT, source, connection.run, close=connection.close)
+    engine = PostgresEngine(
+        "PostgreSQL", schema, dialect=_DIALECT, source=source, run=connection.run, close=connection.close
+    )
     engine.address = address
     try:
         engine.check_ready()  # the catalog shows tables that the role may not read

@@ -41,7 +41,7 @@ class SparkEngine(SqlEngine):
             if close is not None:
                 close()
 
-        super().__init__("Spark", schema, _DIALECT, source, run, close=finish)
+        super().__init__("Spark", schema, dialect=_DIALECT, source=source, run=run, close=finish)
         self._session = session
 
     def _tables_rows(self, groups: Sequence[Rows]) -> Sequence[Sequence[Any]]:

@@ -45,7 +45,7 @@ def from_file(path: str, schema: Schema, *, table: str) -> SqlEngine:
     storages = {str(name): _DIALECT.storage("") for name, _ in described}
     source = SqlSource(_DIALECT.quote(table), storages)
     dialect = SqliteDialect(mixed=[str(name) for name, kind in described if _keeps_types_apart(str(kind))])
-    engine = SqlEngine("SQLite", schema, dialect, source, run, close=connection.close)
+    engine = SqlEngine("SQLite", schema, dialect=dialect, source=source, run=run, close=connection.close)
     engine.address = str(Path(path).resolve())
     weakref.finalize(engine, connection.close)  # a table that is forgotten leaves no open file
     return engine

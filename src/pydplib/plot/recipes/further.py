@@ -100,7 +100,7 @@ def score_by_age(data: Any, *, original: bool = False, levels: Sequence[str] = L
     ]
     heads = ["level", "PI-RADS score", *AGE_GROUPS, "all ages"]
     table_twin = NumberTable(heads, rows, caption="Reports per PI-RADS score and age group")
-    return PaperFigure("score-by-age", figure, table_twin, results, original)
+    return PaperFigure("score-by-age", figure, table=table_twin, results=results, owner_only=original)
 
 
 def prostatitis_by_age(data: Any, *, original: bool = False, levels: Sequence[str] = LEVELS) -> PaperFigure:
@@ -159,9 +159,9 @@ def prostatitis_by_age(data: Any, *, original: bool = False, levels: Sequence[st
     return PaperFigure(
         "prostatitis-by-age",
         figure,
-        NumberTable(heads, rows, caption="Reports per finding and age group"),
-        results,
-        original,
+        table=NumberTable(heads, rows, caption="Reports per finding and age group"),
+        results=results,
+        owner_only=original,
     )
 
 
@@ -255,7 +255,13 @@ def age_by_score(
         ),
     )  # fmt: skip
     name = "age-by-score-noised-ages" if noised_ages else "age-by-score"
-    return PaperFigure(name, figure, NumberTable(heads, rows, caption="Ages per PI-RADS score"), results, original)
+    return PaperFigure(
+        name,
+        figure,
+        table=NumberTable(heads, rows, caption="Ages per PI-RADS score"),
+        results=results,
+        owner_only=original,
+    )
 
 
 def _boxes(level: str, parts: list[NDArray[Any]], margins: list[float | None]) -> plot.Figure:
@@ -360,7 +366,7 @@ def variance_by_score(
     )
     name = "variance-from-variances" if from_variances else "variance"
     table = corrected_table("score", SCORE_LABELS, series, marks, margins, caption="Variance of age in years²")
-    return PaperFigure(name, figure, table, results, original)
+    return PaperFigure(name, figure, table=table, results=results, owner_only=original)
 
 
 def _noisy_variances(parts: Sequence[NDArray[Any]], levels: Sequence[str], owner: bool) -> dict[str, DPResult]:
@@ -471,4 +477,4 @@ def findings(
     )
     name = "findings-from-counts" if from_counts else "findings"
     table = corrected_table("finding", labels, series, marks, margins, caption="Reports with a yes")
-    return PaperFigure(name, figure, table, results, original)
+    return PaperFigure(name, figure, table=table, results=results, owner_only=original)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydplib.guarantee import LocalDP, NoGuarantee, loss_text
@@ -34,6 +34,7 @@ class PaperFigure:
 
     name: str
     figure: Figure = field(repr=False)
+    _: KW_ONLY
     table: NumberTable = field(repr=False)
     results: Results = field(repr=False)
     owner_only: bool

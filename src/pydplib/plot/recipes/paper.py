@@ -370,7 +370,7 @@ def _figure(
         )  # fmt: skip
         title = f"{title}, paper mode"
     figure = drawn if isinstance(drawn, plot.Figure) else _abreast(drawn)
-    return PaperFigure(name, figure.with_words(title, words), table, results, owner, form)
+    return PaperFigure(name, figure.with_words(title, words), table=table, results=results, owner_only=owner, form=form)
 
 
 def _abreast(panels: Mapping[str, plot.Figure]) -> plot.Figure:

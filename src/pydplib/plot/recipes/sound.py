@@ -500,7 +500,7 @@ PART = ("patient_id", "age", "pirads", "prostatitis", "bph", "turp", "follow_up"
 _CASTS = {"patient_id": "patient_id::VARCHAR AS patient_id", "pirads": "pirads::BIGINT AS pirads"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SoundFigure:
     """A ready-made figure: what it asks, and how the answers are drawn.
 
@@ -654,23 +654,24 @@ SOUND_FIGURES: Mapping[str, SoundFigure] = MappingProxyType(
         made.name: made
         for made in (
             *(
-                SoundFigure(spec.name, spec.title, spec.hint, *_ASKED[spec.name])
+                SoundFigure(name=spec.name, title=spec.title, hint=spec.hint, ask=ask, draw=draw)
                 for spec in CATALOGUE.values()
                 if "sound" in spec.forms
+                for ask, draw in (_ASKED[spec.name],)
             ),
             SoundFigure(
-                "reports-by-year",
-                "Reports per year",
-                "How many reports were written in each year.",
-                lambda schema: _of(schema, {"year": _is_list}, Count(by="year")),
-                draw_trend("Reports per year", "reports", 0),
+                name="reports-by-year",
+                title="Reports per year",
+                hint="How many reports were written in each year.",
+                ask=lambda schema: _of(schema, {"year": _is_list}, Count(by="year")),
+                draw=draw_trend("Reports per year", "reports", 0),
             ),
             SoundFigure(
-                "age-by-year",
-                "Mean age per year",
-                "Whether patients got older or younger over the years.",
-                lambda schema: _of(schema, {**_AGE, "year": _is_list}, Mean("age", by="year")),
-                draw_trend("Mean age per year", "mean age in years", None),
+                name="age-by-year",
+                title="Mean age per year",
+                hint="Whether patients got older or younger over the years.",
+                ask=lambda schema: _of(schema, {**_AGE, "year": _is_list}, Mean("age", by="year")),
+                draw=draw_trend("Mean age per year", "mean age in years", None),
             ),
         )
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -379,14 +379,14 @@ class Workload:
             confidence: How often margins and intervals cover.
         """
         loss, sure = check_epsilon(epsilon), check_confidence(confidence)
-        pure = Measurement(self, loss, self.shares, sure)
+        pure = Measurement(self, loss, self.shares, confidence=sure)
         if self.shaped is not None:
             pairs, shares = self.shaped
-            shaped = Measurement(self, loss, shares, sure, pairs=pairs)
+            shaped = Measurement(self, loss, shares, confidence=sure, pairs=pairs)
             pure = shaped if shaped.is_wide else pure
         if delta is None:
             return pure
-        gaussian = Measurement(self, loss, self.gaussian_shares, sure, check_delta(delta))
+        gaussian = Measurement(self, loss, self.gaussian_shares, confidence=sure, delta=check_delta(delta))
         return min(pure, gaussian, key=lambda made: made.widest)
 
     @cached_property
@@ -446,12 +446,12 @@ class Workload:
         shares, _ = self._best_shares(pairs=pairs, targets=targets.tolist())
         for _ in range(_TURNS if pairs else 0):
             # Noise that several cells make up has lighter tails than its variance says: margins decide.
-            over = excess(Measurement(self, most, shares, sure, each=own, pairs=pairs))
+            over = excess(Measurement(self, most, shares, confidence=sure, each=own, pairs=pairs))
             targets = targets / np.where(over > 0, over / over.max(), 1.0)
             shares, _ = self._best_shares(pairs=pairs, targets=targets.tolist())
         epsilon = most
         for _ in range(12):
-            made = Measurement(self, epsilon, shares, sure, each=own, pairs=pairs)
+            made = Measurement(self, epsilon, shares, confidence=sure, each=own, pairs=pairs)
             worst = float(excess(made).max())
             if worst <= 1 and epsilon != most:
                 if pairs and not made.is_wide:
@@ -462,7 +462,7 @@ class Workload:
                 break
             epsilon = step
         # Each table at its own price: consistency cannot make that worse.
-        return Measurement(self, most, tuple(loss / most for loss in losses), sure, each=own)
+        return Measurement(self, most, tuple(loss / most for loss in losses), confidence=sure, each=own)
 
     def _own_losses(self, each: Sequence[Fraction]) -> tuple[Fraction, ...]:
         """Return what each of the ``distinct`` questions would cost alone: the most, where one is asked twice."""
@@ -554,6 +554,7 @@ class Measurement:
     workload: Workload
     epsilon: Fraction
     shares: tuple[Fraction, ...]
+    _: KW_ONLY
     confidence: float = COVERAGE
     delta: Fraction | None = None
     each: tuple[Fraction, ...] | None = None
@@ -571,7 +572,15 @@ class Measurement:
         delta = None if stored.exact_delta is None else Fraction(stored.exact_delta)
         each = None if stored.each is None else tuple(Fraction(loss) for loss in stored.each)
         pairs = stored.pairs
-        found = cls(workload, Fraction(stored.exact_epsilon), shares, stored.confidence, delta, each, pairs)
+        found = cls(
+            workload,
+            Fraction(stored.exact_epsilon),
+            shares,
+            confidence=stored.confidence,
+            delta=delta,
+            each=each,
+            pairs=pairs,
+        )
         sizes = [block.cells for block in workload.blocks]
         if any(max(pair) >= len(sizes) or workload.pair_layout(*pair) is None for pair in pairs):
             return None
@@ -898,8 +907,17 @@ class Measurement:
         for place, (block, noise) in enumerate(zip(self.workload.blocks, self.noises, strict=True)):
             own = self.workload.tables == place
             raw, shape = np.asarray(noisy[place], dtype=np.float64), block.shape
-            cells = raw.reshape(shape), linear[own].reshape(shape), fitted[own].reshape(shape)
-            found.append(TableEstimate(block.keys, *cells, noise, block.facts.bound.scale, self._covariance_at(own)))
+            found.append(
+                TableEstimate(
+                    keys=block.keys,
+                    noisy=raw.reshape(shape),
+                    linear=linear[own].reshape(shape),
+                    fitted=fitted[own].reshape(shape),
+                    noise=noise,
+                    per_row=block.facts.bound.scale,
+                    covariance=self._covariance_at(own),
+                )
+            )
         return tuple(found)
 
     def _covariance_at(self, cells: NDArray[np.bool_]) -> Floats:
@@ -1063,7 +1081,7 @@ class Measurement:
         return tuple(found)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TableEstimate:
     """One measured table: what estimators of other statistics start from. Cells by column, all other rows last.
 

@@ -238,7 +238,7 @@ class PairCells:
         return add_pair(cells, others, self.scale, sensitivity=reach)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairTerm:
     """Sums of one block's noise that enter a larger sum: ``weight`` times some cells, ``whole`` times the block's sum.
 
@@ -321,9 +321,12 @@ def pair_parts(weights: Floats, noise: PairCells, per_row: int) -> tuple[tuple[P
             mine, theirs = (side[place] if place < len(side) else (0, 0.0) for side in found)
             whole = base if place == 0 else 0.0
             if mine[0] or not theirs[0]:
-                one = PairTerm(noise, mine[0] or 1, mine[1], whole, per_row, 1, *theirs)
+                one = PairTerm(
+                    noise=noise, some=mine[0] or 1, weight=mine[1], whole=whole, per_row=per_row,
+                    count=1, others=theirs[0], other=theirs[1],
+                )  # fmt: skip
             else:
-                one = PairTerm(turned, *theirs, whole, per_row, 1)
+                one = PairTerm(noise=turned, some=theirs[0], weight=theirs[1], whole=whole, per_row=per_row, count=1)
             if place == len(parts):
                 parts.append({})
             parts[place][one] = parts[place].get(one, 0) + 1

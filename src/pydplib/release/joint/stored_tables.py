@@ -30,7 +30,7 @@ FORMAT_WITH_PAIRS = "pydplib-tables/3"
 """The first word of stored tables of which some share a noise, two by two."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class MeasuredTables(Shown):
     """Several tables of counts that were bought as one release. Made by ``Session.release_all``.
 

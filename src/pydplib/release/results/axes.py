@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, TypeAlias
 
 from pydplib.errors import ParameterError
@@ -33,6 +33,7 @@ class Axis:
 
     name: str
     keys: tuple[Any, ...]
+    _: KW_ONLY
     kind: AxisKind = "category"
     title: str = ""
     unit: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -34,12 +34,13 @@ class Finding:
         group: The key of the group that it is about, as a label.
 
     Examples:
-        >>> Finding("median", 14.0, 11.0, None, unit="months").text
+        >>> Finding("median", 14.0, low=11.0, high=None, unit="months").text
         'median: 14 months (11 to no end, population)'
     """
 
     name: str
     value: float | None = None
+    _: KW_ONLY
     low: float | None = None
     high: float | None = None
     noise_low: float | None = None

@@ -31,7 +31,7 @@ _STORED_95 = {"low": "low95", "high": "high95", "margins": "margins95", "simulta
 """The names under which margins of 95 % are stored."""
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True, eq=True, kw_only=True)
 class Release:
     """What was asked, the noisy answer, its margin, its guarantee and its price. Made by ``Session`` or ``dp.mean``.
 

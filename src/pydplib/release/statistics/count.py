@@ -88,7 +88,14 @@ class CountNoise(Noise):
         margin = self.margin(confidence)
         values = np.maximum(shown, 0)
         low, high = np.maximum(shown - margin, 0), np.maximum(shown + margin, 0)
-        return Noisy(values, low, high, np.full(shown.shape, margin), self.simultaneous(confidence), raw=shown)
+        return Noisy(
+            values,
+            low=low,
+            high=high,
+            margins=np.full(shown.shape, margin),
+            simultaneous=self.simultaneous(confidence),
+            raw=shown,
+        )
 
     def found_rows(self, noisy: Noisy) -> tuple[float, float]:
         """Return the sum of all cells and its standard deviation; of several tables, by what one person may add."""

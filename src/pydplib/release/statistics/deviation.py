@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pydplib.release.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviationNoise(VarianceNoise):
     """Standard deviations, from noisy variances.
 
@@ -30,7 +30,8 @@ class DeviationNoise(VarianceNoise):
     the variance lies in the interval: the same confidence.
 
     Examples:
-        >>> noise = DeviationNoise(1, 1, 100, 10, 1.0, 1.0, 100.0, Fraction(1))
+        >>> noise = DeviationNoise(rows=1, per_row=1, top=100, half=10, square_step=1.0, step=1.0, most=100.0,
+        ...     epsilon=Fraction(1))
         >>> noise.apply(np.array([25_000_000]), np.array([75_000_000]), np.array([0])).values.round(2).tolist()
         [5.0]
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pydplib.release.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MeanNoise(Noise):
     """Means: a ratio of two noisy sums that one person can only move together by a fixed amount.
 
@@ -102,7 +102,9 @@ class MeanNoise(Noise):
         sizes = np.maximum(total / (self.top * self.per_row), 0.0)
         lower, upper = self.low + low * width, self.low + high * width
         values = np.clip(self.low + share * width, lower, upper)
-        return Noisy(values, lower, upper, farthest(values, lower, upper), None, sizes)
+        return Noisy(
+            values, low=lower, high=upper, margins=farthest(values, lower, upper), simultaneous=None, sizes=sizes
+        )
 
     def found_rows(self, noisy: Noisy) -> tuple[float, float]:
         """Return the sum of the noisy sizes and its standard deviation."""
@@ -163,8 +165,10 @@ class Mean(OfColumn):
         total = facts.measures(epsilon)[0]
         assert total.step is not None
         first, last = total.whole_bounds
-        ends = total.center + first * total.step, total.center + last * total.step
-        return MeanNoise(facts.rows, facts.bound.scale, last - first, *ends, epsilon)
+        low, high = total.center + first * total.step, total.center + last * total.step
+        return MeanNoise(
+            rows=facts.rows, per_row=facts.bound.scale, top=last - first, low=low, high=high, epsilon=epsilon
+        )
 
     def answer(self, facts: Facts, noise: MeanNoise, table: ExactTable, *, confidence: float = COVERAGE) -> Noisy:
         """Return noisy means."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -117,6 +117,7 @@ class Noisy:
     """What comes out: noisy values, their intervals and margins, in the value's unit."""
 
     values: NDArray[Any]
+    _: KW_ONLY
     low: NDArray[Any] | None = None
     high: NDArray[Any] | None = None
     margins: NDArray[Any] | None = None

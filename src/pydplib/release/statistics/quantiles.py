@@ -43,7 +43,7 @@ _WHOLE = 200
 """The rows that bins are planned for where there are no groups and no size is declared."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileNoise(Noise):
     """Quantiles of a column: for each, permute-and-flip picks a point of the public grid.
 
@@ -151,7 +151,7 @@ class QuantileNoise(Noise):
         return Noisy(np.sort(chosen, axis=1), margins=margins)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BinnedQuantileNoise(Noise):
     """Quantiles of groups, read off one noisy table: rows per group and bin of ``width`` neighbouring grid points.
 
@@ -170,7 +170,8 @@ class BinnedQuantileNoise(Noise):
         epsilon: The privacy loss of the whole table.
 
     Examples:
-        >>> noise = BinnedQuantileNoise(3, 1, (Fraction(1, 2),), 83, 10, Fraction(1))
+        >>> noise = BinnedQuantileNoise(rows=3, per_row=1, shares=(Fraction(1, 2),), points=83, width=10,
+        ...     epsilon=Fraction(1))
         >>> noise.bins, round(noise.margin(Fraction(1, 2)), 1)
         (9, 12.6)
     """
@@ -263,7 +264,15 @@ class BinnedQuantileNoise(Noise):
         values = np.clip(np.rint(found.values), low, high)
         sizes = np.repeat(np.maximum(found.rows, 0.0), len(self.shares))
         margins = farthest(values, low, high)
-        return Noisy(values, low, high, margins, sizes=sizes, doubtful=found.doubtful, population=(first, last))
+        return Noisy(
+            values,
+            low=low,
+            high=high,
+            margins=margins,
+            sizes=sizes,
+            doubtful=found.doubtful,
+            population=(first, last),
+        )
 
     def found_rows(self, noisy: Noisy) -> tuple[float, float] | None:
         """Return the sum of the noisy sizes and its standard deviation."""
@@ -294,7 +303,7 @@ def choose_quantile_noise(
     even = _PLANNED if size is None else max(float(size) / groups, 1.0)
     rows = max(even / 3, min(even, _PLANNED))
     table, least = _best_table(choice, rows)
-    one = QuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, Fraction(1))
+    one = replace(choice, epsilon=Fraction(1))
     return choice if 2 * one.margin(one.worst) * _apart(choice, rows) <= least else table
 
 
@@ -311,21 +320,28 @@ def _best_table(choice: QuantileNoise, rows: float) -> tuple[BinnedQuantileNoise
         rows: The rows of a group that bins are planned for.
 
     Examples:
-        >>> one = QuantileNoise(1, 1, (Fraction(1, 2),), 83, Fraction(1))
+        >>> one = QuantileNoise(rows=1, per_row=1, shares=(Fraction(1, 2),), points=83, epsilon=Fraction(1))
         >>> [_best_table(one, rows)[0].width for rows in (20, 100, 652)]
         [7, 3, 1]
     """
-    best, least = choice.points, math.inf
+    one = BinnedQuantileNoise(
+        rows=choice.rows,
+        per_row=choice.per_row,
+        shares=choice.shares,
+        points=choice.points,
+        width=choice.points,
+        epsilon=Fraction(1),
+    )
+    best, least = one.width, math.inf
     for bins in sorted({*range(4, 41), *(round(40 * 1.25**step) for step in range(1, 25))}):
         width = -(-choice.points // bins)
-        table = BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, width, Fraction(1))
+        table = replace(one, width=width)
         off = table.margin(table.worst) * _apart(choice, rows) + (width / 2 if width > 1 else 0)
         if off < least:
             best, least = width, off
         if width == 1:
             break
-    found = BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, best, choice.epsilon)
-    return found, least
+    return replace(one, width=best, epsilon=choice.epsilon), least
 
 
 QuantilesNoise: TypeAlias = QuantileNoise | BinnedQuantileNoise
@@ -359,7 +375,9 @@ class OfRanks(OfColumn):
         population.
         """
         (cells,) = facts.measures(epsilon)
-        choice = QuantileNoise(facts.rows, facts.bound.scale, self.shares, cells.cells, epsilon)
+        choice = QuantileNoise(
+            rows=facts.rows, per_row=facts.bound.scale, shares=self.shares, points=cells.cells, epsilon=epsilon
+        )
         size = None if self.is_narrowed else facts.schema.size
         if facts.groups:
             return choose_quantile_noise(choice, groups=facts.cells, size=size)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pydplib.release.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SumNoise(Noise):
     """Sums of clamped values on a grid.
 
@@ -79,7 +79,13 @@ class SumNoise(Noise):
         values = np.asarray(noisy / self.per_row, dtype=np.float64) * self.step
         margin = self.margin(confidence)
         together = margin_steps(self.scale, cells=self.cells, coverage=confidence) / self.per_row * self.step
-        return Noisy(values, values - margin, values + margin, np.full(values.shape, margin), together)
+        return Noisy(
+            values,
+            low=values - margin,
+            high=values + margin,
+            margins=np.full(values.shape, margin),
+            simultaneous=together,
+        )
 
 
 @statistic(
@@ -109,7 +115,14 @@ class Sum(OfColumn):
         """Return the noise of all sums together."""
         (total,) = facts.measures(epsilon)
         assert total.step is not None
-        return SumNoise(facts.rows, facts.bound.scale, total.largest, total.step, facts.cells, epsilon)
+        return SumNoise(
+            rows=facts.rows,
+            per_row=facts.bound.scale,
+            largest=total.largest,
+            step=total.step,
+            cells=facts.cells,
+            epsilon=epsilon,
+        )
 
     def answer(self, facts: Facts, noise: SumNoise, table: ExactTable, *, confidence: float = COVERAGE) -> Noisy:
         """Return noisy sums."""

@@ -38,7 +38,7 @@ SQUARES_SHARE = Fraction(3, 5)
 """The part of epsilon for the squares (and, with them, the number of rows); the rest is for the sum."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VarianceNoise(Noise):
     """Variances, from the sum of squares, its complement and the sum, about the middle of the bounds.
 
@@ -109,7 +109,14 @@ class VarianceNoise(Noise):
         total = noisy_sum.astype(np.float64) * self.step
         rows = zip((first * self.square_step).tolist(), total.tolist(), size.tolist(), strict=True)
         variance, low, high = np.array(self._intervals(rows, confidence), dtype=np.float64).reshape(-1, 3).T
-        return Noisy(variance, low, high, farthest(variance, low, high), None, size / self.per_row)
+        return Noisy(
+            variance,
+            low=low,
+            high=high,
+            margins=farthest(variance, low, high),
+            simultaneous=None,
+            sizes=size / self.per_row,
+        )
 
     def _intervals(
         self, rows: Iterable[tuple[float, float, float]], confidence: float
@@ -262,7 +269,16 @@ class Variance(OfColumn):
         first, last = total.whole_bounds
         low, high = facts.bounds
         top, half, most = squares.whole_bounds[1], max(-first, last), (high - low) ** 2 / 4
-        return VarianceNoise(facts.rows, facts.bound.scale, top, half, squares.step, total.step, most, epsilon)
+        return VarianceNoise(
+            rows=facts.rows,
+            per_row=facts.bound.scale,
+            top=top,
+            half=half,
+            square_step=squares.step,
+            step=total.step,
+            most=most,
+            epsilon=epsilon,
+        )
 
     def answer(self, facts: Facts, noise: VarianceNoise, table: ExactTable, *, confidence: float = COVERAGE) -> Noisy:
         """Return noisy variances."""

@@ -54,6 +54,7 @@ class Category(Column):
     def __init__(
         self,
         values: Iterable[Scalar],
+        *,
         ordered: bool = False,
         label: Label = "quasi",
         title: str = "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from pydplib.errors import QuestionError, SchemaError
@@ -50,6 +50,7 @@ class Date(Ranged):
 
     low: dt.date
     high: dt.date
+    _: KW_ONLY
     label: Label = "quasi"
     title: str = ""
     derived: str | FormulaStep = ""

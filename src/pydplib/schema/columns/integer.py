@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from pydplib.errors import SchemaError
@@ -32,6 +32,7 @@ class Integer(Numeric):
 
     low: int
     high: int
+    _: KW_ONLY
     unit: str = ""
     label: Label = "quasi"
     title: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from pydplib.errors import SchemaError
@@ -36,6 +36,7 @@ class Number(Numeric):
 
     low: float
     high: float
+    _: KW_ONLY
     unit: str = ""
     step: float | None = None
     label: Label = "quasi"

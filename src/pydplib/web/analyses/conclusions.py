@@ -27,7 +27,7 @@ _MOST_CELLS = 60
 _SURE, _LIKELY = 95, 80  # percent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conclusion:
     """What is left of a conclusion at one role's noise.
 
@@ -126,5 +126,12 @@ def _tried(
         direction += bool(values[high] > values[low])
         top += bool(values[high] >= values[known].max())
         order += bool((values[ranked[1:]][steps] > values[ranked[:-1]][steps]).all())
-    percent = [int(100 * count / RUNS) for count in (direction, top, order)]
-    return Conclusion(role, float(epsilon), labels[int(high)], labels[int(low)], *percent)
+    return Conclusion(
+        role=role,
+        epsilon=float(epsilon),
+        highest=labels[int(high)],
+        lowest=labels[int(low)],
+        direction=int(100 * direction / RUNS),
+        top=int(100 * top / RUNS),
+        order=int(100 * order / RUNS),
+    )

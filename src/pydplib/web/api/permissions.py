@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeVar, cast
 
 from django.conf import settings
@@ -61,6 +61,7 @@ class OperationRule:
     power: Power | None = None
     scope: tokens.Scope | None = None
     of: type[Model] | None = None
+    _: KW_ONLY
     public: bool = False
     basic: bool = False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from pydplib.attack import most_advantage, most_success, surer
 from pydplib.budget.rules import spent
@@ -42,6 +42,7 @@ class Given:
     subject: str
     name: str
     roles: tuple[str, ...]
+    _: KW_ONLY
     epsilon: float = 0.0
     delta: float = 0.0
     questions: int = 0

@@ -19,7 +19,7 @@ from pydplib.web.design.values import short_id
 PROJECT, HOSPITAL = "project", "hospital"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LineFilter:
     """What to show.
 
@@ -79,7 +79,7 @@ def narrow(lines: QuerySet[Line], wanted: LineFilter) -> QuerySet[Line]:
     return lines.order_by("-number")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownLine:
     """A line for readers.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from pydplib.web.auditlog.log import HospitalProject, record
 
@@ -25,6 +25,7 @@ class _Count:
     began: float
     actor: object
     project: HospitalProject | None
+    _: KW_ONLY
     seen: int = 0
     further: int = 0
 

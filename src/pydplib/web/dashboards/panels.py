@@ -35,7 +35,7 @@ from pydplib.web.projects.words import plain
 from pydplib.web.reporting.models import TemplateVersion
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
     """One figure as a page shows it.
 

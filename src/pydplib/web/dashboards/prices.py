@@ -62,7 +62,7 @@ class Page:
         return show_nano(self.alone)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BillLine:
     """One figure of the plan with its price.
 
@@ -117,7 +117,7 @@ class BillLine:
         return "" if self.figure.nano_epsilon is None else show_nano(self.figure.nano_epsilon)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
     """The price of a whole dashboard: the sum of its questions' prices.
 

@@ -45,7 +45,7 @@ MOST_FEW = 20
 """Up to this many declared values a protected field has few."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExportPlan:
     """Everything that ``anonymize`` is told.
 

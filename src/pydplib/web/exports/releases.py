@@ -30,7 +30,7 @@ AUDIENCE = "audience:"
 _State = Export.State
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AudienceChoice:
     """An audience on the page of a release.
 
@@ -75,7 +75,15 @@ def recipients_of(project: Project, fields: Iterable[str] = ()) -> list[Audience
     for name in audiences_of(project):
         decision = _flow(project, place_for(name), leaving)
         people = sum(_is_in(member.role, member.groups, [name]) for member in members)
-        found.append(AudienceChoice(name, audience_words(name), decision.allow, plain(decision.reason), people))
+        found.append(
+            AudienceChoice(
+                name=name,
+                title=audience_words(name),
+                allowed=decision.allow,
+                reason=plain(decision.reason),
+                people=people,
+            )
+        )
     return found
 
 

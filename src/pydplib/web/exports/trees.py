@@ -21,7 +21,7 @@ UNITS = ("month", "quarter", "year", "decade")
 SHOWN = 12
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownTree:
     """A hierarchy on the page.
 
@@ -63,15 +63,15 @@ def show(plan: ExportPlan, name: str, schema: Schema) -> ShownTree:
     rows = tuple(tuple(_cell(label) for label in tree.labels(leaf)) for leaf in some)
     tops = {row[-1] for row in rows}
     return ShownTree(
-        name,
-        column.title or name,
-        kind,
-        text,
-        ("Value", *(f"Level {number}" for number in range(1, tree.height + 1))),
-        rows,
-        len(leaves) - len(some) if kind == "table" else None,
-        name in plan.hierarchies,
-        len(tops) > 1,
+        name=name,
+        title=column.title or name,
+        kind=kind,
+        text=text,
+        heads=("Value", *(f"Level {number}" for number in range(1, tree.height + 1))),
+        rows=rows,
+        more=len(leaves) - len(some) if kind == "table" else None,
+        own=name in plan.hierarchies,
+        open_top=len(tops) > 1,
     )
 
 

@@ -226,7 +226,13 @@ def _known(store: DatabaseStore, digest: str) -> KnownRelease:
     entry = store.get_entry(number[0]) if release is not None and number else None
     if release is None or entry is None or entry.cost is None or entry.release != digest:
         raise LedgerError("This answer is not in the ledger.")
-    return KnownRelease(digest, release.lineage, release.snapshot, release.question, entry.cost)
+    return KnownRelease(
+        digest=digest,
+        lineage=release.lineage,
+        snapshot=release.snapshot,
+        question_json=release.question,
+        cost=entry.cost,
+    )
 
 
 class _Lite(Protocol):

@@ -162,9 +162,22 @@ def _sums(account: Account) -> dict[str, object]:
 def _account(row: rows.Account) -> Account:
     gaussian = 0 if "nano_gaussian" in row.get_deferred_fields() else row.nano_gaussian or 0
     state = State(row.nano_epsilon, row.nano_rho, row.atto_delta, gaussian)
-    return Account(row.lineage, row.recipient or None, cast("Relation", row.relation), state, row.version)
+    return Account(
+        lineage=row.lineage,
+        recipient=row.recipient or None,
+        relation=cast("Relation", row.relation),
+        state=state,
+        version=row.version,
+    )
 
 
 def _release(row: rows.Release) -> StoredRelease:
     payload = None if row.payload is None else bytes(row.payload)
-    return StoredRelease(row.digest, row.lineage, row.snapshot, row.question, payload, row.answer)
+    return StoredRelease(
+        digest=row.digest,
+        lineage=row.lineage,
+        snapshot=row.snapshot,
+        question=row.question,
+        payload=payload,
+        answer=row.answer,
+    )

@@ -20,7 +20,7 @@ DASHBOARD = "dashboard:"
 """How the account of an audience's dashboards begins, in the ledger and in requests: ``dashboard:third_party``."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowWords:
     """One row of the matrix as a reader sees it."""
 

@@ -54,7 +54,7 @@ def recipient_names() -> dict[str, str]:
     return dashboards | dict(Hospital.objects.values_list("key", "name"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetState:
     """A budget as it stands.
 
@@ -136,7 +136,7 @@ class Forecast:
         return "" if self.usual is None else f"{points(self.usual, self.total)} points"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Booking:
     """One entry of the ledger for readers."""
 
@@ -164,7 +164,7 @@ def own_purse(project: Project, user: User, place: Member) -> BudgetState | None
     name = recipient_of(user)
     account = find_account(ledger, project.key, name)
     if account is None:
-        return BudgetState(user.hospital.name, 0.0, own.epsilon)
+        return BudgetState(name=user.hospital.name, spent=0.0, total=own.epsilon)
     return _purse(user.hospital.name, account, Limit.of(own), ledger.entries(lineage=project.key, recipient=name))
 
 
@@ -181,7 +181,7 @@ def all_purses(project: Project) -> tuple[list[BudgetState], BudgetState]:
     ledger = DatabaseLedger()
     entries = ledger.entries(lineage=project.key)
     names = recipient_names()
-    whole = BudgetState("All recipients together", 0.0, project.data_set_budget)
+    whole = BudgetState(name="All recipients together", spent=0.0, total=project.data_set_budget)
     found = []
     for account in ledger.accounts(lineage=project.key):
         if account.relation != "add_remove":
@@ -210,7 +210,7 @@ def _purse(name: str, account: Account, limit: Limit, entries: Iterable[Entry]) 
     last = dt.datetime.fromisoformat(paid[-1].time) if paid else None
     state: State = account.state
     used, total = spent(state, limit) / NANO, limit.nano_epsilon / NANO
-    return BudgetState(name, used, total, len(paid), last, (state, limit))
+    return BudgetState(name=name, spent=used, total=total, questions=len(paid), last=last, account=(state, limit))
 
 
 def forecast(

@@ -30,7 +30,7 @@ from pydplib.web.projects.models import Member, Project
 _SMALL = 1e-6  # within any cap: this asks what is open, not what it costs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
     """What can be asked now.
 

@@ -37,7 +37,7 @@ LIGHT_WORDS: dict[Light, str] = {
 LIGHT_TONES: dict[Light, str] = {"useful": "good", "rough": "warning", "useless": "danger", "unknown": "neutral"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One step of the slider.
 
@@ -187,11 +187,11 @@ def ladder_of(
     total, left = session.quote().bar.total, session.remaining.epsilon
     steps = tuple(
         Step(
-            place,
-            epsilon,
-            total,
-            outlook_of(facts.at(Fraction(str(epsilon)), delta), size, counts),
-            epsilon <= left + 1e-12,
+            place=place,
+            epsilon=epsilon,
+            total=total,
+            outlook=outlook_of(facts.at(Fraction(str(epsilon)), delta), size, counts),
+            affordable=epsilon <= left + 1e-12,
         )
         for place, epsilon in enumerate(epsilons(session.cap, total))
     )
@@ -213,7 +213,13 @@ def step_at(session: Session, question: Question, price: Price, counts: Sequence
     # While the number of rows is not known, the price is the most that it can be, and so is the accuracy.
     size = None if price.at_most else size_of(session, question)
     purchase = facts.at(Fraction(str(epsilon)), delta_of(session, facts, None))
-    return Step(0, epsilon, price.bar.total, outlook_of(purchase, size, counts), price.affordable)
+    return Step(
+        place=0,
+        epsilon=epsilon,
+        total=price.bar.total,
+        outlook=outlook_of(purchase, size, counts),
+        affordable=price.affordable,
+    )
 
 
 def answered_before(project: Project, recipient: str, snapshot: str, facts: Facts) -> Analysis | None:

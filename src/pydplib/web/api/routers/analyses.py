@@ -174,7 +174,9 @@ def _payer(request: ProjectRequest, analysis: Analysis, names: Mapping[str, str]
 
 def _asked(request: ProjectRequest, body: AskIn) -> tuple[Question, Accuracy]:
     """Return what was asked, with sizes that the platform answers."""
-    accuracy = Accuracy(body.epsilon, body.margin, body.noise_factor, confidence=body.confidence)
+    accuracy = Accuracy(
+        epsilon=body.epsilon, margin=body.margin, noise_factor=body.noise_factor, confidence=body.confidence
+    )
     return _checked(request, body.question, body.table), accuracy
 
 

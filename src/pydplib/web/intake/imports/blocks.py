@@ -61,7 +61,7 @@ class _Readings(dict[Any, PartReading | None]):
         return found
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RowBlock:
     """Some rows of a file; its repr shows nothing of them.
 
@@ -150,13 +150,13 @@ class BlockReader:
         person = block.people[place]
         identifiers = {} if person is None else {self._person: person}
         return Prepared(
-            {**identifiers, **more} if more else identifiers,
-            "{" + ", ".join([each[0] for each in found if each[0]]) + "}",
-            "{" + ", ".join([each[1] for each in found if each[1]]) + "}",
-            self._join([each[2] for each in found]),
-            block.departments[place],
-            number,
-            name,
+            identifiers={**identifiers, **more} if more else identifiers,
+            answers="{" + ", ".join([each[0] for each in found if each[0]]) + "}",
+            values="{" + ", ".join([each[1] for each in found if each[1]]) + "}",
+            text=self._join([each[2] for each in found]),
+            department=block.departments[place],
+            number_hash=number,
+            pseudonym=name,
         )
 
     def prepared_by_itself(self, number: int, fields: Mapping[str, str]) -> list[Prepared]:
@@ -170,14 +170,14 @@ class BlockReader:
     def _single(self, rows: Sequence[FileRow]) -> RowBlock:
         """Return rows that were each read by themselves."""
         return RowBlock(
-            [row.number for row in rows],
-            self.duplicates.keys_of(rows),
-            dict(enumerate(rows)),
-            [None] * len(rows),
-            [],
-            [department_of(row, self.batch.department) for row in rows],
-            [identifiers_of(row.special) for row in rows],
-            lambda place: rows[place],
+            numbers=[row.number for row in rows],
+            keys=self.duplicates.keys_of(rows),
+            single=dict(enumerate(rows)),
+            readings=[None] * len(rows),
+            people=[],
+            departments=[department_of(row, self.batch.department) for row in rows],
+            identifiers=[identifiers_of(row.special) for row in rows],
+            read=lambda place: rows[place],
         )
 
     def _block(
@@ -211,8 +211,9 @@ class BlockReader:
                 identifiers_of(dict(zip(reader.elsewhere, reader.special(each), strict=True))) for each in cells
             ]
         return RowBlock(
-            numbers, keys, single, readings, people, departments, identifiers,
-            lambda place: self._row(numbers[place], cells[place]),
+            numbers=numbers, keys=keys, single=single, readings=readings, people=people, departments=departments,
+            identifiers=identifiers,
+            read=lambda place: self._row(numbers[place], cells[place]),
         )  # fmt: skip
 
     # -- columns ---------------------------------------------------------------------------------

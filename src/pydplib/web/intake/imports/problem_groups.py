@@ -37,7 +37,7 @@ _GERMAN = {
 """An option's words -> how German files write it. Proposed only: people decide."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellGroup:
     """Rows with the same problem in the same column, and the same text there; its repr shows no cell.
 
@@ -76,7 +76,8 @@ class CellGroups:
         >>> groups = CellGroups({"prostatitis": "Prostatitis"})
         >>> wrong = Problem("choice", "prostatitis", "must be chronic, yes or no", ("prostatitis",))
         >>> for number in (2, 3):
-        ...     groups.add(FileRow(number, {"prostatitis": "keine "}, {}, (wrong,), {}))
+        ...     groups.add(FileRow(number=number, fields={"prostatitis": "keine "}, answers={}, problems=(wrong,),
+        ...         special={}))
         >>> [(each.column, each.text, each.rows) for each in groups.largest()]
         [('Prostatitis', 'keine', 2)]
     """
@@ -108,7 +109,10 @@ class CellGroups:
         for (field, column, _, message, severity), rows in order[MOST_GROUPS:]:
             key = (field, column, OTHER, message, severity)
             kept[key] = kept.get(key, 0) + rows
-        found = [CellGroup(*key, rows=rows) for key, rows in kept.items()]
+        found = [
+            CellGroup(field=field, column=column, text=text, message=message, severity=severity, rows=rows)
+            for (field, column, text, message, severity), rows in kept.items()
+        ]
         return sorted(found, key=lambda group: -group.rows)
 
 
@@ -143,7 +147,9 @@ def entries_of(batch: ImportBatch, template: Template) -> list[dict[str, object]
         question = questions.get(name)
         for old, said in values.items() if question is not None and name in columns else ():
             if said["rows"]:
-                group = CellGroup(name, columns[name], old, "", "replaced", said["rows"])
+                group = CellGroup(
+                    field=name, column=columns[name], text=old, message="", severity="replaced", rows=said["rows"]
+                )
                 found.append(_entry(group, question, "=" + said["new"]))
     replaced = {(each["field"], each["text"]) for each in found}
     for each in batch.groups:

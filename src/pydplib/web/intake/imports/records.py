@@ -28,7 +28,7 @@ _Section: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], dict[tuple[Any, ..
 _T = TypeVar("_T")
 
 
-@dataclass(slots=True)  # not frozen, which would take longer than all the rest of making one
+@dataclass(slots=True, kw_only=True)  # not frozen, which would take longer than all the rest of making one
 class Prepared:
     """A report ready to be written; its repr shows nothing of it.
 
@@ -102,10 +102,10 @@ class Recorder:
             if valued:
                 told.append(valued)
         return Prepared(
-            {**identifiers, **more_identifiers} if more_identifiers else identifiers,
-            "{" + ", ".join(said) + "}",
-            "{" + ", ".join(told) + "}",
-            report_text(self.template, kept) if self.writer is None else self.writer.write(kept),
+            identifiers={**identifiers, **more_identifiers} if more_identifiers else identifiers,
+            answers="{" + ", ".join(said) + "}",
+            values="{" + ", ".join(told) + "}",
+            text=report_text(self.template, kept) if self.writer is None else self.writer.write(kept),
             **facts,
         )
 

@@ -29,7 +29,7 @@ DEPARTMENT_FIELDS = ("department", "department_code")
 _WORDS = {**dict.fromkeys(TRUE_WORDS, "true"), **dict.fromkeys(FALSE_WORDS, "false")}
 
 
-@dataclass(slots=True)  # not frozen: two are made of every row
+@dataclass(slots=True, kw_only=True)  # not frozen: two are made of every row
 class FileRow:
     """One row as it came, and what the template says of it; its repr shows nothing of it.
 
@@ -135,7 +135,7 @@ class Reader:
         if self.commas:
             unclear = (self._unclear(name) for name in said if name in self.commas and is_ambiguous(said[name]))
             problems = (*unclear, *problems)
-        return FileRow(number, fields, evaluation.answers, problems, special)
+        return FileRow(number=number, fields=fields, answers=evaluation.answers, problems=problems, special=special)
 
     def replaced(self, fields: Mapping[str, str]) -> Mapping[str, str]:
         """Return the fields with other texts for the values that people said how to read."""
@@ -178,7 +178,9 @@ class Reader:
             read = response_from_fhir(self.template, resource)
         except RecursionError:
             raise DataError(f"Response {number} is nested too deeply.") from None
-        return FileRow(number, _flat(read.answers), read.answers, read.problems, special)
+        return FileRow(
+            number=number, fields=_flat(read.answers), answers=read.answers, problems=read.problems, special=special
+        )
 
 
 _ERASED = Problem("erased", "", "The person of this row was erased: it is left out.", ())
@@ -186,7 +188,7 @@ _ERASED = Problem("erased", "", "The person of this row was erased: it is left o
 
 def erased_row(number: int) -> FileRow:
     """Return what is left of a row whose person was erased; ``erased_people`` empties its line in the file."""
-    return FileRow(number, {}, {}, (_ERASED,), {})
+    return FileRow(number=number, fields={}, answers={}, problems=(_ERASED,), special={})
 
 
 def _taken(places: list[int]) -> Callable[[list[str]], tuple[str, ...]]:

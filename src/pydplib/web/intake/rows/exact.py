@@ -85,7 +85,7 @@ class ExactQuestion:
         return cls(by=by, split=split, unit=unit, conditions=tuple(conditions[:MOST_FILTERS]))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ExactCounts:
     """What was counted.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +24,7 @@ class FieldQuality:
     """What was found in one field."""
 
     title: str
+    _: KW_ONLY
     present: int = 0
     missing: int = 0
     hidden: int = 0  # not asked because of other answers: no gap
@@ -43,7 +44,7 @@ class FieldQuality:
         return "danger" if self.share > 20 else "warning" if self.share > 5 else "good"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Quality:
     """What was found in all reports of a project."""
 

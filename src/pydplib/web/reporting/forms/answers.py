@@ -58,7 +58,7 @@ class Remark:
     severity: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FormState:
     """All that a page shows of a draft."""
 

@@ -16,7 +16,7 @@ from pydplib.web.reporting.models import Correction, Reading, Report
 from pydplib.web.reporting.report_templates.versions import capturing_template
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Desk:
     """An open form.
 
@@ -79,17 +79,25 @@ def desk_of_correction(correction: Correction) -> Desk:
 def _desk(holder: Report | Correction, kind: str, report: Report, *, leave: str, finish: str) -> Desk:
     """Return a form on the pages of a report."""
     page, autosave = reverse("report_edit", args=[report.key]), reverse("report_autosave", args=[report.key])
-    return Desk(holder, kind, capturing_template(report.template), page, autosave, leave, finish)
+    return Desk(
+        holder=holder,
+        kind=kind,
+        template=capturing_template(report.template),
+        page=page,
+        autosave=autosave,
+        leave=leave,
+        finish=finish,
+    )
 
 
 def desk_of_reading(reading: Reading) -> Desk:
     """Return the form of a free text."""
     return Desk(
-        reading,
-        "reading",
-        capturing_template(reading.template),
-        reverse("reading", args=[reading.key]),
-        reverse("reading_autosave", args=[reading.key]),
-        reverse("labelling"),
-        "Finish",
+        holder=reading,
+        kind="reading",
+        template=capturing_template(reading.template),
+        page=reverse("reading", args=[reading.key]),
+        autosave=reverse("reading_autosave", args=[reading.key]),
+        leave=reverse("labelling"),
+        finish="Finish",
     )

@@ -35,7 +35,7 @@ MOST_ITEMS, MOST_OPTIONS, MOST_PARTS = 2_000, 10_000, 200
 _UNSTORABLE = re.compile(r"[\ud800-\udfff]|\\u0000")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
     """A template file as it was understood, before anybody accepted it.
 
@@ -148,7 +148,7 @@ def read_upload(data: bytes, *, version: str = "", current: Template | None = No
     if version.strip():
         template = dataclasses.replace(template, version=version.strip()[:40])
     changes = compare(current, template) if current is not None else ()
-    return Upload(template, source, notes, lint(template), changes)
+    return Upload(template=template, source=source, notes=notes, problems=lint(template), changes=changes)
 
 
 def _parse(text: str) -> tuple[Template, str, tuple[Note, ...]]:
