@@ -159,6 +159,20 @@ def test_home_tells_partners_of_their_own_things_alone(world: Any) -> None:
     assert world.draft.key not in world.clients["officer"].get("/").content.decode()
 
 
+def test_a_published_dashboard_is_news_by_its_title_and_its_questions_are_not(world: Any) -> None:
+    from pydplib.web.analyses.models import Analysis
+    from pydplib.web.auditlog.log import record
+
+    project, owner = world.here.project, world.users["owner"]
+    asked = Analysis.objects.get(key=world.made["Analyses"].rsplit("/", 1)[1])
+    record(owner, "analysis.ask", asked.key, project=project)
+    record(owner, "dashboard.publish", world.made["Dashboards"].rsplit("/", 1)[1], project=project)
+    page = world.clients["owner"].get("/").content.decode()
+    assert "Published a dashboard: Zebra dashboard" in page and "Asked for a statistic" in page
+    Analysis.objects.filter(pk=asked.pk).update(recipient="dashboard:third_party")
+    assert "Asked for a statistic" not in world.clients["owner"].get("/").content.decode()
+
+
 def test_reports_are_sorted_by_columns_and_views_are_kept_for_their_owner(world: Any) -> None:
     from django.utils import timezone
 

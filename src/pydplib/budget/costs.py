@@ -18,6 +18,7 @@ from pydplib.budget.units import (
     rho_of_epsilon,
     show_atto,
     show_nano,
+    show_short,
 )
 from pydplib.errors import ParameterError, did_you_mean
 from pydplib.guarantee import Relation
@@ -207,6 +208,14 @@ class Cost(Shown):
     def from_dict(cls, values: dict[str, Any]) -> Cost:
         """Make a cost from ``to_dict``'s values."""
         return cls(**values)
+
+    @property
+    def words(self) -> str:
+        """The cost for readers: at most four digits of epsilon, rounded up."""
+        if self.nano_epsilon is None or self.nano_rho is None:
+            return str(self)
+        main = f"epsilon {show_short(self.nano_epsilon)}"
+        return f"{main} and delta {show_atto(self.atto_delta)}" if self.atto_delta else main
 
     def __str__(self) -> str:
         if self.nano_rho is None:

@@ -9,7 +9,7 @@ What is spent is rounded up, what may be spent is rounded down.
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from numbers import Rational
 from typing import TypeAlias
@@ -95,6 +95,17 @@ def show_nano(units: int) -> str:
     sign = "-" if units < 0 else ""
     whole, rest = divmod(abs(units), NANO)
     return f"{sign}{whole}.{rest:09d}".rstrip("0").rstrip(".")
+
+
+def show_short(units: int) -> str:
+    """Return nano-units with at most four digits, rounded up: a cost for readers. Files and the ledger keep all digits.
+
+    Examples:
+        >>> show_short(371_958_204), show_short(1_621_800_001), show_short(50_000_000), show_short(0)
+        ('0.372', '1.622', '0.05', '0')
+    """
+    digits = Context(prec=4, rounding=ROUND_CEILING).create_decimal(Decimal(units).scaleb(-9))
+    return f"{digits:f}".rstrip("0").rstrip(".") if units % NANO else str(units // NANO)
 
 
 def show_atto(units: int) -> str:

@@ -254,12 +254,16 @@ Found: TypeAlias = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class CheckFunction:
-    """A named check: what it reads, and in one line what it warns of."""
+    """A named check: what it reads, and in one line what it warns of.
+
+    Where the other answers say what the last one most likely is, ``proposes`` works that out: forms fill in gaps by it.
+    """
 
     name: str
     summary: str
     parameters: tuple[Parameter, ...]
     call: Callable[..., Sequence[Found]]
+    proposes: Callable[..., Value | None] | None = None
 
 
 def _scores(t2w: str, dwi: str, size: float | None, extension: str | None) -> Sequence[Found]:
@@ -304,6 +308,7 @@ _ALL_CHECKS = (
             Parameter("zone", frozenset({"choice"}), values=frozenset(pirads.ZONES)),
         ),
         _sector,
+        proposes=pirads.sector_zone,
     ),
     CheckFunction(
         "days_in_order",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, cached_property, partial
 from importlib.resources import files
@@ -121,6 +122,11 @@ class Template:
 
 
 T = TypeVar("T")
+MOST_FAULTS = 50
+"""How many faults of a file are told at once."""
+_ID_LINE = re.compile(r"""^\s*(?:\{\s*)?"?id"?\s*[=:]\s*["']([^"']+)["']""")
+_ABOUT = re.compile("(?:Item|Group) '([^']+)'")
+_ENTRY = re.compile("unknown entry '([^']+)'|: '([^']+)' must be")
 _TYPES: dict[str, tuple[type, ...]] = {
     "text": (str,),
     "yes/no": (bool,),
@@ -182,9 +188,27 @@ def from_dict(values: object) -> Template:
     if not isinstance(values, Mapping):
         raise TemplateError("A template is a table with id, version, title and items.")
     table = dict(values)
-    items = _items(table.pop("items", None), "The template", level=0)
-    checks = _list(table.pop("checks", []), "The template: checks", partial(_call, Check))
-    return _build(Template, table, "The template", items=items, checks=checks)
+    faults: list[str] = []
+    items: tuple[Item, ...] = ()
+    try:
+        items = _items(table.pop("items", None), "The template", level=0)
+    except TemplateError as error:
+        faults.append(str(error))
+    try:
+        checks = _list(table.pop("checks", []), "The template: checks", partial(_call, Check))
+        made = _build(Template, table, "The template", items=items, checks=checks)
+    except TemplateError as error:
+        faults.insert(0, str(error))
+    _raise(faults)
+    return made
+
+
+def _raise(faults: Iterable[str]) -> None:
+    """Raise one ``TemplateError`` with a line for each fault; there is none where there are no faults."""
+    lines = [line for fault in faults for line in fault.splitlines()]
+    if lines:
+        rest = [f"There are {len(lines) - MOST_FAULTS} more."] if len(lines) > MOST_FAULTS else []
+        raise TemplateError("\n".join([*lines[:MOST_FAULTS], *rest]))
 
 
 def _items(values: object, where: str, level: int) -> tuple[Item, ...]:
@@ -192,7 +216,14 @@ def _items(values: object, where: str, level: int) -> tuple[Item, ...]:
         raise TemplateError(f"The template is nested more than {MOST_LEVELS} levels deep. Flatten its groups.")
     if not isinstance(values, list):
         raise TemplateError(f"{where} needs a list of items.")
-    return tuple(_item(value, where, level) for value in values)
+    found, faults = [], []
+    for value in values:
+        try:
+            found.append(_item(value, where, level))
+        except TemplateError as error:
+            faults.append(str(error))
+    _raise(faults)
+    return tuple(found)
 
 
 def _item(value: object, where: str, level: int) -> Item:
@@ -249,15 +280,17 @@ def _build(cls: type[T], values: object, where: str, **parts: Any) -> T:
     if not isinstance(values, Mapping):
         raise TemplateError(f"{where} must be a table.")
     specs = {spec.name: spec for spec in fields(cls)}  # type: ignore[arg-type]
+    faults = []
     for key, value in values.items():
-        if key not in specs:
-            raise TemplateError(f"{where} has the unknown entry '{shorten(key)}'.{did_you_mean(key, specs)}")
         shape = _SHAPES.get(key, "text")
-        if not isinstance(value, _TYPES[shape]) or (isinstance(value, bool) and "yes/no" not in shape):
-            raise TemplateError(f"{where}: '{key}' must be a {shape}.")
+        if key not in specs:
+            faults.append(f"{where} has the unknown entry '{shorten(key)}'.{did_you_mean(key, specs)}")
+        elif not isinstance(value, _TYPES[shape]) or (isinstance(value, bool) and "yes/no" not in shape):
+            faults.append(f"{where}: '{key}' must be a {shape}.")
     for name, spec in specs.items():
         if spec.default is MISSING and name not in values and name not in parts:
-            raise TemplateError(f"{where} needs '{name}'.")
+            faults.append(f"{where} needs '{name}'.")
+    _raise(faults)
     try:
         return cls(**values, **parts)
     except TemplateError as error:
@@ -272,7 +305,44 @@ def to_json(template: Template) -> str:
 
 def from_json(text: str) -> Template:
     """Read a template from JSON text."""
-    return from_dict(read_json(text, "The template"))
+    values = read_json(text, "The template")
+    try:
+        return from_dict(values)
+    except TemplateError as error:
+        raise TemplateError(with_lines(str(error), text)) from None
+
+
+def with_lines(message: str, text: str) -> str:
+    r"""Return what is wrong with a template, line by line, with the line of the file that each is about.
+
+    Examples:
+        >>> with_lines("Item 'age' needs 'kind'.", '[[items]]\nid = "age"')
+        "Line 2: Item 'age' needs 'kind'."
+    """
+    places: dict[str, list[int]] = {}
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        named = _ID_LINE.search(line)
+        if named:
+            places.setdefault(named[1], []).append(number)
+    return "\n".join(_with_line(fault, lines, places) for fault in message.splitlines())
+
+
+def _with_line(fault: str, lines: list[str], places: Mapping[str, list[int]]) -> str:
+    about, entry = _ABOUT.match(fault), _ENTRY.search(fault)
+    found = places.get(about[1], []) if about else []
+    if len(lines) < 2 or len(found) != 1:
+        return fault  # nobody counts lines in a file of one, and of two that are named alike either may be meant
+    start = stop = found[0]
+    while stop + 1 < len(lines) and not _ID_LINE.search(lines[stop + 1]) and not lines[stop + 1].startswith("[["):
+        stop += 1
+    key = entry and (entry[1] or entry[2])
+    inside = [
+        number
+        for number in range(start, stop + 1)
+        if key and re.match(rf'\s*"?{re.escape(key)}"?\s*[=:]', lines[number])
+    ]
+    return f"Line {(inside or [start])[0] + 1}: {fault}"
 
 
 def read_json(text: str, what: str) -> Any:
@@ -304,7 +374,10 @@ def from_toml(text: str) -> Template:
         raise TemplateError(f"The template is not valid TOML: {error}.") from None
     except RecursionError:
         raise TemplateError("The template is nested too deep.") from None
-    return from_dict(values)
+    try:
+        return from_dict(values)
+    except TemplateError as error:
+        raise TemplateError(with_lines(str(error), text)) from None
 
 
 def read_text(path: str | Path, what: str) -> str:

@@ -87,7 +87,7 @@ class PrintedTable(Shown):
     @property
     def caption(self) -> str:
         """What is guaranteed, and what it cost."""
-        return f"{self.release.guarantee.sentence} Cost: {self.release.cost}."
+        return f"{self.release.guarantee.sentence} Cost: {self.release.cost.words}."
 
     def to_csv(self) -> str:
         """Return the table as CSV; no spreadsheet runs a cell of it as a formula."""

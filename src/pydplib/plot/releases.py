@@ -160,7 +160,7 @@ def caption_of(release: Any, kind: str, *, left_out: str = "", shows_original: b
             means = f"The noise may have moved each number by {most} ({often}); sampling error is not in that."
     counted = f"Counted: {release.counted}" if release.counted else ""
     lines = [
-        f"{release.guarantee.sentence} Cost: {release.cost}.",
+        f"{release.guarantee.sentence} Cost: {release.cost.words}.",
         " ".join(part for part in (means, counted, beyond_note(release)) if part),
         " ".join(part for part in (left_out, ORIGINAL_SHOWN if shows_original else "") if part),
     ]

@@ -11,10 +11,12 @@ from django.apps import apps
 from django.utils import timezone
 
 from pydplib.policy import Power
+from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.visibility import asked_and_of_dashboards
 from pydplib.web.analyses.visibility import visible as visible_analyses
 from pydplib.web.auditlog.lines import KEY, LineFilter, ShownLine, keys_named, lines_of, narrow, show
 from pydplib.web.auditlog.models import Line
+from pydplib.web.dashboards.models import Dashboard
 from pydplib.web.dashboards.panels import visible as visible_dashboards
 from pydplib.web.exports.releases import visible as visible_exports
 from pydplib.web.intake.models import Snapshot
@@ -80,11 +82,16 @@ def recent(project: Project, place: Member, user: User, most: int = 6) -> list[E
 
 def _logged(project: Project, place: Member) -> Iterator[Event]:
     since = timezone.localdate() - dt.timedelta(days=DAYS)
-    lines = list(narrow(lines_of([project.key]), LineFilter(actions=NEWSWORTHY, since=since))[:_LOOKED_AT])
+    _, of_boards = asked_and_of_dashboards(Analysis.objects.filter(project=project))
+    # A dashboard that was published is news; the questions behind its figures are part of it.
+    found = narrow(lines_of([project.key]), LineFilter(actions=NEWSWORTHY, since=since))
+    lines = list(found.exclude(action="analysis.ask", subject__in=of_boards.values("key"))[:_LOOKED_AT])
     urls = urls_of(lines, project, place)
+    boards = dict(Dashboard.objects.filter(project=project).values_list("key", "title"))
     for line in lines:
         shown: ShownLine = show(line, urls)
-        yield Event(shown.time, shown.words, shown.actor, shown.url)
+        title = boards.get(line.subject, "") if line.action.startswith("dashboard.") else ""
+        yield Event(shown.time, f"{shown.words}: {title}" if title else shown.words, shown.actor, shown.url)
 
 
 def _offered(project: Project, place: Member, user: User) -> list[Event]:

@@ -102,7 +102,7 @@ def _pages(request: SignedInRequest) -> Iterator[Found]:
     yield Found("Pages", "Account", reverse("account"), "user")
     yield Found("Pages", "API tokens", reverse("api_tokens"), "link")
     yield Found("Pages", "Projects", reverse("projects"), "folder")
-    yield Found("Pages", "Check a receipt", reverse("receipts"), "file-check")
+    yield Found("Pages", "Verify a receipt", reverse("receipts"), "file-check")
     if request.user.is_hospital_owner:
         yield Found("Pages", "Hospital", reverse("hospital"), "building")
 

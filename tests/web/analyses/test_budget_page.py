@@ -107,6 +107,7 @@ def test_after_many_small_questions_the_page_says_what_a_large_one_may_cost(stud
     assert "The budget cannot pay for this" in dear and "a large one takes more of the budget" in dear
     told = forecast(study.project, purse, recipient=tara.user.hospital.key)
     assert told.more == purse.pays(0.05) > purse.left / 0.05, "the ledger pays as many"
+    assert "lose less than the sum of their prices" in page, "why more are paid than the points add up to"
     fits = tara.get("/analyses/new", asked | {"epsilon": epsilon_left(purse.most)}).content.decode()
     assert tara.post("/analyses/new", button(fits)).status_code == 302
 

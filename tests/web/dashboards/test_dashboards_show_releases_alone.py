@@ -70,7 +70,9 @@ def test_every_figure_has_guarantee_cost_receipt_and_table_and_the_page_stays_li
     whole = browser("third_party").get(f"/dashboards/{published(names=ALL).key}").content.decode()
     page = SCRIPT.sub("", whole)
     assert page.count("Differentially private with epsilon") == len(ALL)
-    assert page.count("Cost: epsilon") == len(ALL)
+    costs = re.findall(r"Cost: epsilon ([0-9.]+?)[., ]", page)
+    assert len(costs) == len(ALL) and all(len(cost.strip("0.").replace(".", "")) <= 4 for cost in costs), costs
+    assert not re.search(r"[0-9]+ to [0-9]+ %", page), "no percentage without what it is a part of"
     assert page.count('class="twin"') == len(ALL) == page.count("<table")
     assert page.count('href="/receipts/') == len(ALL)
     assert whole.count("error_y") >= 4

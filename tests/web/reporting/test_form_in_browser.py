@@ -161,6 +161,26 @@ def test_a_report_with_two_lesions_is_written_by_keyboard_signed_and_found_again
     assert "A 17" not in page.url
 
 
+def test_a_sector_fills_in_its_zone_and_a_key_todays_date(desk: Desk) -> None:
+    page = desk.begin("A 19")
+    day = desk.field("exam_date")
+    day.focus()
+    page.keyboard.press("t")
+    today = page.evaluate("new Date().toLocaleDateString('sv')")
+    assert day.input_value() == today
+    day.fill("2018-03-31")
+    page.get_by_role("button", name="Today").first.click()
+    assert day.input_value() == today
+    page.keyboard.press("Alt+l")
+    page.locator("[id='f:lesion/0/sector']:focus").wait_for()
+    desk.field("lesion/0/sector").select_option("mid-TZa-R")
+    zone = page.locator("[id='f:lesion/0/zone']")
+    zone.locator("input[value='TZ']:checked").wait_for(state="attached")
+    zone.locator("label", has_text="peripheral zone").click()
+    page.get_by_text("The sector lies in the transition zone").first.wait_for()
+    assert zone.locator("input[value='PZ']").is_checked(), "what was chosen stays"
+
+
 def test_questions_come_and_go_while_caret_and_words_stay(desk: Desk) -> None:
     page = desk.begin("A 17")
     desk.field("image_quality").locator("label", has_text="acceptable").click()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import tomllib
+from html import unescape
 from typing import Any
 
 import pytest
@@ -161,3 +162,37 @@ def test_text_of_a_file_with_an_error_stays_to_be_corrected(owner) -> None:
     text = page.content.decode()
     assert page.status_code == 422 and "at line 3" in text
     assert "id = &quot;lung&quot;" in text and 'value="why"' in text, "nothing has to be typed again"
+
+
+FAULTY = """id = "lung"
+version = "1"
+title = "Lung"
+
+[[items]]
+id = "size"
+kind = "integer"
+titel = "Size"
+required = "yes"
+
+[[items]]
+id = "nodule"
+kind = "group"
+
+[[items.items]]
+id = "side"
+kind = "chioce"
+"""
+
+
+def test_every_fault_of_a_file_is_told_at_once_with_its_line(owner) -> None:
+    page = _look(owner, FAULTY)
+    text = unescape(page.content.decode())
+    assert page.status_code == 422 and "id = " in text
+    for words in (
+        "Line 8: Item 'size' has the unknown entry 'titel'",
+        "Line 9: Item 'size': 'required'",
+        "Line 16: Item",
+    ):
+        assert words in text, words
+    broken = _look(owner, '{"id": "lung",\n "version": }').content.decode()
+    assert "line 2" in broken

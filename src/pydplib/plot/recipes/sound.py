@@ -15,7 +15,7 @@ from pydplib import plot
 from pydplib._duckdb_files import connect
 from pydplib.budget import MemoryLedger
 from pydplib.budget.keys import canonical_json
-from pydplib.budget.units import NANO, show_nano
+from pydplib.budget.units import NANO, show_short
 from pydplib.datasets import pirads_schema
 from pydplib.engine import Table as PrivateTable
 from pydplib.engine import load
@@ -52,12 +52,12 @@ def guarantee_of(releases: Sequence[Release]) -> str:
     if len(paid) == 1:
         shared = paid[0].mechanism in TOGETHER
         often = ", once for all tables that were bought together" if shared else ""
-        return f"{paid[0].guarantee.sentence} Cost: {paid[0].cost}{often}."
+        return f"{paid[0].guarantee.sentence} Cost: {paid[0].cost.words}{often}."
     nano = sum(round(release.epsilon * NANO) for release in paid)
     delta = sum(release.delta for release in paid)
     epsilon = nano / NANO
     together = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
-    return f"{together.sentence} Cost: epsilon {show_nano(nano)} for {len(releases)} answers together."
+    return f"{together.sentence} Cost: epsilon {show_short(nano)} for {len(releases)} answers together."
 
 
 AGE_BINS = (18, 50, 55, 60, 65, 70, 75, 80, 100)

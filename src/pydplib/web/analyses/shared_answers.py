@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pydplib.budget.ledger import Quote
-from pydplib.budget.units import NANO, show_nano
+from pydplib.budget.units import NANO, show_nano, show_short
 from pydplib.errors import BudgetError, ParameterError, PolicyError
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.payments.purchases import keep, release_of
@@ -44,7 +44,7 @@ class SharedOffer:
     @property
     def cost(self) -> str:
         """The price for readers."""
-        return show_nano(self.nano)
+        return show_short(self.nano)
 
     @property
     def left(self) -> float:

@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 from numpy.typing import NDArray
 
-from pydplib.budget.units import NANO, show_nano
+from pydplib.budget.units import NANO, show_nano, show_short
 from pydplib.plot import Figure, heatmap
 from pydplib.policy import ROLES
 from pydplib.receipt import Receipt
@@ -54,7 +54,7 @@ from pydplib.web.analyses.visibility import (
 from pydplib.web.auditlog.log import record
 from pydplib.web.design.forms import seen
 from pydplib.web.design.sorting import Sorting
-from pydplib.web.design.values import points, table_cells
+from pydplib.web.design.values import epsilon, points, table_cells
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot, published_tables
 from pydplib.web.projects.permissions import ProjectRequest, TargetRequest, requires
@@ -227,7 +227,7 @@ def _facts(request: ProjectRequest, item: Analysis, release: Release, snapshot: 
     template, nano = snapshot.template.template, release.cost.nano_epsilon
     published = f", published {snapshot.published:%-d %B %Y}" if snapshot.published else ""
     by = f" by {item.asked_by}" if item.recipient == recipient_of(request.user) else ""
-    cost = f"ε {show_nano(nano)}" if nano is not None else str(release.cost)
+    cost = f"ε {show_short(nano)}" if nano is not None else str(release.cost)
     if nano is not None and item.recipient == recipient_of(request.user):
         cost = f"{points(nano / NANO, budget_total(item.project, request.member))} of 100 points ({cost})"
     return [
@@ -290,7 +290,7 @@ def _entry(
         "words": title_of(question_of(item).to_dict(), titles),
         "own": own,
         "who": f"{item.asked_by}, {payer}" if sees_all else str(item.asked_by) if own else "",
-        "cost": receipt.epsilon if receipt else "",
+        "cost": epsilon(float(receipt.epsilon)) if receipt else "",
         "points": points(float(receipt.epsilon), total) if receipt else "",
         "is_current": item.snapshot in current,
         "shared_with": [ROLES[role].title for role in item.shared_with if role in ROLES],

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydplib.budget.keys import canonical_json
 from pydplib.budget.ledger import Quote
-from pydplib.budget.units import NANO, ceil_units, show_nano
+from pydplib.budget.units import NANO, ceil_units, show_nano, show_short
 from pydplib.errors import PolicyError, PydplibError, QuestionError
 from pydplib.plot.catalogue import CATALOGUE
 from pydplib.plot.recipes.sound import SOUND_FIGURES
@@ -54,12 +54,12 @@ class Page:
     @property
     def cost(self) -> str:
         """The price for readers."""
-        return show_nano(self.price.total)
+        return show_short(self.price.total)
 
     @property
     def alone_cost(self) -> str:
         """What the same figures cost one by one, for readers."""
-        return show_nano(self.alone)
+        return show_short(self.alone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ class BillLine:
             return "after counting"
         if self.in_page:
             return "already paid" if self.page_is_paid else "in the price of the page"
-        return f"ε {show_nano(self.nano)}" if self.nano else "already paid"
+        return f"ε {show_short(self.nano)}" if self.nano else "already paid"
 
     @property
     def chosen(self) -> str:
@@ -150,7 +150,7 @@ class Bill:
     @property
     def total(self) -> str:
         """The sum for readers."""
-        return show_nano(self.nano)
+        return show_short(self.nano)
 
     @property
     def size_cost(self) -> str:
@@ -348,6 +348,6 @@ def _paper_problem(dashboard: Dashboard, figure: Figure, schema: Schema) -> str:
 
 
 def noise_words(audience: str) -> str:
-    """Return the noise factor of an audience in words."""
+    """Return how much noise an audience gets, in words; how much that is in numbers stands with each figure."""
     factor = ROLES[audience].noise_factor
-    return "" if factor is None else f"{factor.name} noise ({factor.low:g} to {factor.high:g} %)"
+    return "" if factor is None else f"{factor.name} noise; each figure shows how far it may have moved a number"

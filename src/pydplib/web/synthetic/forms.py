@@ -14,9 +14,9 @@ MOST_RELATIONS = 4
 MOST_COLUMNS = 20
 
 _FACTORS = {
-    "low": "Little noise (up to 5 %)",
-    "medium": "Medium noise (5 to 10 %)",
-    "high": "Much noise (10 to 20 %)",
+    "low": "Little noise: up to 5 % of a column",
+    "medium": "Medium noise: 5 to 10 % of a column",
+    "high": "Much noise: 10 to 20 % of a column",
 }
 _NOISES = [
     ("auto", "Whichever leaves us more at equal accuracy"),
@@ -82,6 +82,7 @@ class SyntheticForm(forms.Form):
         named = [(name, self.titles[name]) for name in open_columns]
         choice_field(self, "columns").choices = named
         choice_field(self, "accuracy").choices = [("epsilon", "I set the privacy loss"), *factors]
+        self.fields["accuracy"].help_text = "Percentages say how much of a column the noise moves to other values."
         if offer.cap is not None:
             self.fields["epsilon"].help_text = f"At most {offer.cap:g} for your role."
         self.relation_rows = [self._add_relation(place, named) for place in range(1, MOST_RELATIONS + 1)]

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from pydplib.budget.units import NANO, show_nano
+from pydplib.budget.units import NANO, show_short
 from pydplib.errors import BudgetError, PolicyError, PydplibError, QuestionError
 from pydplib.receipt import Receipt
 from pydplib.schema import Schema
@@ -43,7 +43,7 @@ def synthetic_tables(request: ProjectRequest) -> HttpResponse:
         {
             "item": item,
             "who": names.get(item.recipient, ""),
-            "cost": show_nano(item.nano_epsilon),
+            "cost": show_short(item.nano_epsilon),
             "stalled": purchases.is_stalled(item),
         }
         for item in page.object_list
@@ -204,7 +204,7 @@ def _contents(request: HttpRequest, item: SyntheticPurchase) -> dict[str, object
         "most_copies": tables.MOST_COPIES,
         "receipt": Receipt.from_json(item.receipt) if item.receipt else None,
         "facts": [
-            ("Cost", f"epsilon {show_nano(item.nano_epsilon)}"),
+            ("Cost", f"epsilon {show_short(item.nano_epsilon)}"),
             ("Noise", noise),
             ("A row is", table.counted),
             ("Data", f"Snapshot {snapshot.number}"),

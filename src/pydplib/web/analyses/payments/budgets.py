@@ -16,7 +16,7 @@ from pydplib.budget.chain import Entry
 from pydplib.budget.costs import Cost
 from pydplib.budget.rules import Limit, State, pay, remaining, spent
 from pydplib.budget.store import Account
-from pydplib.budget.units import NANO, show_nano
+from pydplib.budget.units import NANO, show_nano, show_short
 from pydplib.errors import PolicyError
 from pydplib.guarantee import PureDP
 from pydplib.policy import ROLES, can_use
@@ -123,12 +123,19 @@ class Forecast:
         usual: The usual price of a question (the median); none before the first.
         more: How many further questions of that price it pays.
         total: The whole budget.
+        left: What is left of it.
     """
 
     until: dt.date | None
     usual: float | None
     more: int | None
     total: float = 0.0
+    left: float = 0.0
+
+    @property
+    def small_ones_weigh_less(self) -> bool:
+        """Whether it pays more questions than their sum: many small ones together lose less than one by one."""
+        return self.usual is not None and self.more is not None and self.more * self.usual > 1.05 * self.left
 
     @property
     def usual_words(self) -> str:
@@ -240,7 +247,7 @@ def forecast(
     pace = sum(cost for time, cost in paid if time >= since) / days
     left = purse.left / pace if pace else math.inf
     until = (now + dt.timedelta(days=left)).date() if left < 3652 else None
-    return Forecast(until, usual, purse.pays(usual), purse.total)
+    return Forecast(until, usual, purse.pays(usual), purse.total, purse.left)
 
 
 class Bookings(Sequence[Booking]):
@@ -295,7 +302,7 @@ class Bookings(Sequence[Booking]):
                     words=words + _along(entry, item, of_boards) if words else _limit_words(entry),
                     cost=""
                     if entry.cost is None or entry.cost.nano_epsilon is None
-                    else show_nano(entry.cost.nano_epsilon),
+                    else show_short(entry.cost.nano_epsilon),
                     epsilon=None
                     if entry.cost is None or entry.cost.nano_epsilon is None
                     else entry.cost.nano_epsilon / NANO,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, cast
@@ -21,6 +21,9 @@ from pydplib.capture import (
     report_text,
     visible_items,
 )
+from pydplib.capture.functions import CHECKS
+from pydplib.capture.model import Check, Item
+from pydplib.errors import ParameterError
 from pydplib.web.reporting.differences import answer_in_words, singular
 
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
@@ -151,6 +154,36 @@ def take_step(template: Template, draft: Draft, step: str) -> Draft:
     return draft
 
 
+def fill_gaps(template: Template, draft: Draft) -> Draft:
+    """Fill in what earlier answers tell and nobody has answered, such as the zone in which a lesion's sector lies.
+
+    Examples:
+        >>> from pydplib.capture import builtin
+        >>> fill_gaps(builtin("pirads-2.1"), {"lesion": [{"sector": "mid-PZpl-R"}, {"sector": "US"}]})
+        {'lesion': [{'sector': 'mid-PZpl-R', 'zone': 'PZ'}, {'sector': 'US'}]}
+    """
+    _fill_level(template.checks, template.items, draft)
+    return draft
+
+
+def _fill_level(checks: Sequence[Check], items: Sequence[Item], level: Draft) -> None:
+    for check in checks:
+        proposes = CHECKS[check.function].proposes if check.function in CHECKS else None
+        *given, last = check.inputs
+        if proposes is not None and level.get(last) is None and all(level.get(name) is not None for name in given):
+            try:
+                found = proposes(*(level[name] for name in given))
+            except ParameterError:  # an answer that is still to be corrected
+                found = None
+            if found is not None:
+                level[last] = found
+    for item in items:
+        if isinstance(item, Group):
+            inner = level.get(item.id, []) if item.repeats else [level]
+            for repetition in inner if isinstance(inner, list) else []:
+                _fill_level(item.checks, item.items, repetition)
+
+
 def _is_number(word: str) -> bool:
     return word.isascii() and word.isdigit() and len(word) < 6
 
@@ -238,8 +271,12 @@ def headline(template: Template) -> Question | None:
 
 
 def _branching(template: Template) -> frozenset[str]:
-    """Return the questions on which others depend: after these the form may change."""
-    return frozenset(condition.question for place in template.index.places for condition in place.item.enable_when)
+    """Return the questions on which others depend, or that fill in others: after these the form may change."""
+    groups = [place.item for place in template.index.places if isinstance(place.item, Group)]
+    checks = [*template.checks, *(check for group in groups for check in group.checks)]
+    filling = {name for check in checks if CHECKS[check.function].proposes for name in check.inputs[:-1]}
+    shown = {condition.question for place in template.index.places for condition in place.item.enable_when}
+    return frozenset(filling | shown)
 
 
 def _dress(template: Template, items: list[dict[str, Any]], branching: frozenset[str]) -> list[dict[str, Any]]:

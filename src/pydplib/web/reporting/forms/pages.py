@@ -14,7 +14,7 @@ from django.utils.http import urlencode
 
 from pydplib.web.people.permissions import SignedInRequest
 from pydplib.web.reporting.differences import differences
-from pydplib.web.reporting.forms.answers import FormState, form_state, read_fields, take_step, tidy
+from pydplib.web.reporting.forms.answers import FormState, fill_gaps, form_state, read_fields, take_step, tidy
 from pydplib.web.reporting.forms.drafts import DraftConflict
 from pydplib.web.reporting.forms.holders import Desk
 from pydplib.web.reporting.signatures import NotReady
@@ -41,7 +41,7 @@ def answer_form(request: SignedInRequest, desk: Desk, finish: Finish, **more: ob
         more: Further fields to keep with the draft, such as the reason of a correction.
     """
     step = request.POST.get("do", "update")
-    answers = take_step(desk.template, tidy(desk.template, read_fields(desk.template, request.POST.dict())), step)
+    answers = posted_answers(request, desk, step)
     try:
         revision = desk.save(answers, revision=posted_revision(request), user=request.user, **more)
     except DraftConflict:
@@ -64,12 +64,18 @@ def answer_form(request: SignedInRequest, desk: Desk, finish: Finish, **more: ob
 def answer_autosave(request: SignedInRequest, desk: Desk, **more: object) -> HttpResponse:
     """Take what the script sends while somebody types: keep it, and answer with the parts of the page that follow."""
     step = request.POST.get("do", "update")
-    answers = take_step(desk.template, tidy(desk.template, read_fields(desk.template, request.POST.dict())), step)
+    answers = posted_answers(request, desk, step)
     try:
         desk.save(answers, revision=posted_revision(request), user=request.user, **more)
     except DraftConflict:
         return _conflict(request, desk, answers, page=False)
     return render(request, "reporting/form_parts.html", _values(request, desk, form_state(desk.template, answers)))
+
+
+def posted_answers(request: HttpRequest, desk: Desk, step: str) -> dict[str, object]:
+    """Return the draft that was posted, after a step such as another lesion, with what its answers tell filled in."""
+    posted = tidy(desk.template, read_fields(desk.template, request.POST.dict()))
+    return fill_gaps(desk.template, take_step(desk.template, posted, step))
 
 
 def posted_revision(request: HttpRequest) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from pydplib.capture import (
     questionnaire_from_fhir,
 )
 from pydplib.capture.model import Item
+from pydplib.capture.template import read_json
 from pydplib.errors import TemplateError
 from pydplib.web import hooks
 from pydplib.web.auditlog.log import Log, recorded
@@ -155,10 +155,7 @@ def _parse(text: str) -> tuple[Template, str, tuple[Note, ...]]:
     if not text.lstrip().startswith("{"):
         _check_keys(text)
         return Template.from_toml(text), "TOML", ()
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        raise TemplateError("The file starts like JSON but cannot be read as such. Check it with an editor.") from None
+    values = read_json(text, "The file")
     if isinstance(values, dict) and "resourceType" in values:
         imported = questionnaire_from_fhir(values)
         return imported.template, "FHIR", imported.notes

@@ -189,7 +189,8 @@ def template_new(request: ProjectRequest) -> HttpResponse:
             upload = read_upload(form.data_of_template(), version=form.cleaned_data["version"], current=compared)
         except TemplateError as error:
             form = form.with_text_of_file()
-            form.add_error(None, str(error))
+            for line in str(error).splitlines():
+                form.add_error(None, line)
             values["form"] = form
         else:
             return render(request, "reporting/template_preview.html", values | _preview(upload, form))

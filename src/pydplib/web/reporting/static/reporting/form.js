@@ -145,6 +145,12 @@
       const now = fresh.querySelector(`:scope > ${name}`);
       if (old && now && old.innerHTML !== now.innerHTML) old.replaceChildren(...adopted(now));
     }
+    // What the server filled in from other answers, where nobody has chosen yet.
+    if (!mine.querySelector("input[type='radio']:checked")) {
+      const told = fresh.querySelector(":scope > .pills input[type='radio'][checked]");
+      const same = told && [...mine.querySelectorAll("input[type='radio']")].find((each) => each.value === told.value);
+      if (same) same.checked = true;
+    }
     if (!inside) mine.classList.toggle("invalid", fresh.classList.contains("invalid"));
   };
 
@@ -229,7 +235,10 @@
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const field = event.target.closest("[data-shape]");
     if (!field) return;
-    if (event.target.type === "radio" && key.length === 1 && key !== " ") {
+    if (event.target.type === "date" && key.toLowerCase() === "t") {
+      event.preventDefault();
+      setToday(event.target);
+    } else if (event.target.type === "radio" && key.length === 1 && key !== " ") {
       if (choose(field, key)) event.preventDefault();
     } else if (key === "Enter" && event.target.tagName !== "TEXTAREA" && event.target.matches(CONTROLS)) {
       event.preventDefault();
@@ -264,6 +273,17 @@
     if (event.target.type !== "radio" && event.target.tagName !== "SELECT") later(PAUSE);
   });
   form.addEventListener("change", (event) => { if (event.target.name !== "seen") later(0); });
+
+  // The reader's own day. It is a key and no default: a report that is written later would keep a wrong day unseen.
+  const setToday = (input) => {
+    const now = new Date();
+    input.value = [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((n) => String(n).padStart(2, "0")).join("-");
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  form.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-today]");
+    if (button) setToday(button.closest("[data-shape]").querySelector("input[type='date']"));
+  });
 
   let stepping = false; // a key may press the button twice: ours and the browser's own access key
   form.addEventListener("click", async (event) => {
