@@ -252,7 +252,7 @@ Found: TypeAlias = tuple[int, str]
 """A warning, and at which of the items that the check reads it stands."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFunction:
     """A named check: what it reads, and in one line what it warns of.
 
@@ -290,37 +290,37 @@ def _numbers(first: float, second: float) -> Sequence[Found]:
 
 _ALL_CHECKS = (
     CheckFunction(
-        "pirads_scores",
-        "A score of 4 or 5 contradicts the lesion's size or extension.",
-        (
+        name="pirads_scores",
+        summary="A score of 4 or 5 contradicts the lesion's size or extension.",
+        parameters=(
             Parameter("t2w", _CHOICE, values=frozenset(SCORES)),
             Parameter("dwi", _CHOICE, values=frozenset(SCORES)),
             Parameter("size", NUMBERS, optional=True),
             Parameter("extension", frozenset({"choice"}), optional=True, values=frozenset(EXTENSIONS)),
         ),
-        _scores,
+        call=_scores,
     ),
     CheckFunction(
-        "pirads_sector",
-        "The zone is not the one that the sector lies in.",
-        (
+        name="pirads_sector",
+        summary="The zone is not the one that the sector lies in.",
+        parameters=(
             Parameter("sector", frozenset({"choice"}), values=frozenset(pirads.SECTORS)),
             Parameter("zone", frozenset({"choice"}), values=frozenset(pirads.ZONES)),
         ),
-        _sector,
+        call=_sector,
         proposes=pirads.sector_zone,
     ),
     CheckFunction(
-        "days_in_order",
-        "The second day is before the first.",
-        (Parameter("first", frozenset({"date"})), Parameter("second", frozenset({"date"}))),
-        _days,
+        name="days_in_order",
+        summary="The second day is before the first.",
+        parameters=(Parameter("first", frozenset({"date"})), Parameter("second", frozenset({"date"}))),
+        call=_days,
     ),
     CheckFunction(
-        "numbers_in_order",
-        "The second number is smaller than the first.",
-        (Parameter("first", NUMBERS), Parameter("second", NUMBERS)),
-        _numbers,
+        name="numbers_in_order",
+        summary="The second number is smaller than the first.",
+        parameters=(Parameter("first", NUMBERS), Parameter("second", NUMBERS)),
+        call=_numbers,
     ),
 )
 

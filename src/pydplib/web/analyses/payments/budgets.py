@@ -114,7 +114,7 @@ class BudgetState:
         return self.spent >= WORRY * self.total - 1e-12
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """How long a budget lasts.
 
@@ -126,9 +126,9 @@ class Forecast:
         left: What is left of it.
     """
 
-    until: dt.date | None
-    usual: float | None
-    more: int | None
+    until: dt.date | None = None
+    usual: float | None = None
+    more: int | None = None
     total: float = 0.0
     left: float = 0.0
 
@@ -240,14 +240,14 @@ def forecast(
         if entry.kind in kinds and entry.cost is not None and entry.cost.nano_epsilon
     ]
     if not paid:
-        return Forecast(None, None, None)
+        return Forecast()
     usual = median(cost for _, cost in paid)
     since = max(paid[0][0], now - dt.timedelta(days=PACE_DAYS))
     days = max(7.0, (now - since) / dt.timedelta(days=1))  # one busy first day is no pace
     pace = sum(cost for time, cost in paid if time >= since) / days
     left = purse.left / pace if pace else math.inf
     until = (now + dt.timedelta(days=left)).date() if left < 3652 else None
-    return Forecast(until, usual, purse.pays(usual), purse.total, purse.left)
+    return Forecast(until=until, usual=usual, more=purse.pays(usual), total=purse.total, left=purse.left)
 
 
 class Bookings(Sequence[Booking]):
