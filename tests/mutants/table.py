@@ -666,7 +666,7 @@ MUTANTS = (
     Mutant("owner edits their own rights", "pydplib.policy.roles.can_edit_rights",
            "editor != subject", "bool(subject)", _POLICY + "test_policy_words.py",
            "an owner gives more to themselves"),
-    Mutant("page opens without the power", "pydplib.web.projects.permissions.door",
+    Mutant("page opens without the power", "pydplib.web.projects.permissions.requires",
            "        check_use(member.role, power)\n", "",
            "tests/web/projects/test_member_rights.py::test_a_revoked_role_stops_at_the_next_request",
            "every member of a project opens every page of it"),

@@ -41,7 +41,7 @@ from django_otp import DEVICE_ID_SESSION_KEY
 from django_otp.plugins.otp_totp.models import TOTPDevice
 import pydplib as dp
 from pydplib.receipt import Receipt
-from pydplib.web.analyses import receipt_keys
+from pydplib.web.analyses.receipts import keys
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses.payments.purchases import ask
 from pydplib.web.auditlog import verification
@@ -105,7 +105,7 @@ before = DatabaseLedger().head().entries
 again = ask(project, users["tara"], Member.as_role("third_party"), dp.Histogram("age"), Accuracy(epsilon=0.2))
 seen["again"] = [again.key, DatabaseLedger().head().entries - before]
 new = ask(project, users["carl"], Member.as_role("collaborator"), dp.Count(), Accuracy(epsilon=0.5))
-signed = Receipt.from_json(new.receipt).verify(receipt_keys.issuer_keys())
+signed = Receipt.from_json(new.receipt).verify(keys.issuer_keys())
 seen["new"] = [signed.is_issuer_checked, DatabaseLedger().head().entries > before]
 DatabaseLedger().verify()
 seen["audit after"] = bool(verification.verify(expected=(verdict.lines, verdict.hash)))
