@@ -176,7 +176,7 @@ def _capture(folder: Path, home: Path) -> Iterator[tuple[str, Walk]]:
     key = {"project": world["project"].key}
     with Walk(folder) as report:
         radiologist.get("/reports/new", key)
-        begun = radiologist.post("/reports/new", {**key, "identifier": "A 17"})
+        begun = radiologist.post("/reports/new", {**key, "identifier": "A 17", "new_patient": "A 17"})
         address = begun.headers["Location"]
         radiologist.get(address)
         filled = as_fields(COMPLETE)
