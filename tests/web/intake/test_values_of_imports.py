@@ -275,7 +275,13 @@ def test_import_with_a_corrected_report_is_not_taken_back(owner: Any) -> None:
     assert batch.state == "accepted" and Report.objects.count() == 3 and "corrected since" in batch.problem
 
 
-def test_erased_person_stays_left_out_when_values_are_replaced_and_is_in_no_file(owner: Any, project: Any) -> None:
+@pytest.mark.parametrize("emptied", [True, False])
+def test_erased_person_stays_left_out_when_values_are_replaced_and_is_in_no_file(
+    owner: Any, project: Any, monkeypatch: pytest.MonkeyPatch, emptied: bool
+) -> None:
+    """Their listed row alone keeps them out too: earlier versions did not empty the rows in the file."""
+    if not emptied:
+        monkeypatch.setattr(uploads, "empty_rows", lambda key, is_theirs: 0)
     first = replace(owner, dry_run(owner, upload(owner, german(1))), prostatitis={"keine": "=n"})
     accept(owner, first)
     batch = dry_run(owner, upload(owner, german(6)))
